@@ -1,0 +1,5 @@
+//! Graphs.
+#[derive(Debug)]
+pub struct Graph;
+#[derive(Debug)]
+pub struct NodeId;

@@ -1,0 +1,24 @@
+//! What Crossover computes, before anybody decides where: element types, shapes and layouts, the table of
+//! operations with one body each, graphs with their text form and verifier, and the reference interpreter that
+//! defines every result bit.
+//!
+//! This crate knows no threads, no devices and no plans.
+
+pub mod canonical;
+mod dtype;
+mod error;
+pub mod graph;
+pub mod lane;
+mod layout;
+pub mod ops;
+pub mod philox;
+pub mod reference;
+mod scalar;
+mod shape;
+
+pub use dtype::{DType, DTypeSet, Kind};
+pub use error::{Error, Result};
+pub use graph::{Graph, NodeId};
+pub use layout::{Layout, Positions, Span};
+pub use scalar::{Element, Number, Scalar};
+pub use shape::Shape;

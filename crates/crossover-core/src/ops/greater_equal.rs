@@ -1,0 +1,20 @@
+//! `greater_equal`: whether the first operand is greater than or equal to the second.
+
+use super::{Compare, NanRule, OpInfo};
+use crate::{DTypeSet, lane::Lane};
+
+/// True where the first operand is greater than or equal to the second.
+pub struct GreaterEqual;
+
+impl Compare for GreaterEqual {
+    const INFO: OpInfo = OpInfo::new(
+        "greater_equal",
+        DTypeSet::BOOL.or(DTypeSet::REAL),
+        "True where the first operand is greater than or equal to the second.",
+    )
+    .nan(NanRule::Canonical);
+    #[inline(always)]
+    fn real<L: Lane>(a: L, b: L) -> L::Mask {
+        a.is_ge(b)
+    }
+}

@@ -1,0 +1,24 @@
+//! `round`: nearest whole number, ties to even.
+
+use super::{OpInfo, Unary};
+use crate::{
+    DTypeSet,
+    lane::{FloatLane, IntLane},
+};
+
+/// Nearest whole number, ties to even.
+pub struct Round;
+
+impl Unary for Round {
+    const INFO: OpInfo =
+        OpInfo::new("round", DTypeSet::REAL, "Nearest whole number, ties to even.").idempotent();
+    #[inline(always)]
+    fn float<L: FloatLane>(x: L) -> L {
+        x.round()
+    }
+
+    #[inline(always)]
+    fn int<L: IntLane>(x: L) -> L {
+        x
+    }
+}
