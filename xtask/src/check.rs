@@ -6,6 +6,8 @@ use clap::ValueEnum;
 use crate::step::{self, Finding};
 use crate::{banned, deps, paint, sizes, vector, workspace};
 
+/// Judge the code without running it: format, lints, layering, sizes, vectorisation.
+///
 /// Prints one line per step; on failure the tool's output and how to fix it.
 ///
 /// Examples:

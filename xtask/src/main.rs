@@ -37,19 +37,14 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Judge the code without running it: format, lints, layering, sizes, vectorisation
+    // A command with arguments is documented where those are defined; the first line there is its summary here.
     Check(check::Arguments),
-    /// Run every test that CI runs, and end with one line of totals
     Test(test::Arguments),
-    /// Accept the present output as the expected one, for all snapshots and goldens
     Bless(bless::Arguments),
-    /// Time the workloads, alone or side by side with NumPy, PyTorch, JAX and numexpr
     Bench(bench::Arguments),
     /// Check that crates only depend on crates below them
     Deps,
-    /// Disassemble the CPU tile loops and fail those that are not vectorised
     Vector(vector::Arguments),
-    /// Build a self-contained folder that runs the GPU proof on a machine without Rust
     Gpu(bundle::Arguments),
 }
 
@@ -71,5 +66,15 @@ fn main() -> ExitCode {
             eprintln!("{} {error:#}", paint::red("error:"));
             ExitCode::FAILURE
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Arguments::command().debug_assert();
     }
 }

@@ -38,7 +38,8 @@ pub fn with_extensions(extensions: &[&str]) -> Result<Vec<Source>> {
         if !wanted || !file.is_file() {
             continue;
         }
-        let text = std::fs::read_to_string(&file).with_context(|| format!("could not read {}", path.display()))?;
+        let text =
+            std::fs::read_to_string(&file).with_context(|| format!("could not read {}", path.display()))?;
         sources.push(Source { path: path.to_owned(), text });
     }
     Ok(sources)

@@ -1,1 +1,5 @@
-//! Placeholder.
+//! From graph to plan: simplify, fuse, schedule; what a plan costs and how it reads.
+//!
+//! Pure: no threads, no devices.
+
+pub mod kernel;

@@ -22,16 +22,63 @@ pub enum Width {
 
 /// Stems of packed floating-point work; a type suffix (`ps`, `pd`, `ph`) follows.
 const FLOAT: [&str; 27] = [
-    "vadd", "vsub", "vmul", "vdiv", "vsqrt", "vmin", "vmax", "vand", "vandn", "vor", "vxor", "vcmp", "vround",
-    "vrndscale", "vfmadd", "vfmsub", "vfnmadd", "vfnmsub", "vrange", "vreduce", "vgetexp", "vgetmant", "vscalef",
-    "vfixupimm", "vblend", "vhadd", "vrsqrt",
+    "vadd",
+    "vsub",
+    "vmul",
+    "vdiv",
+    "vsqrt",
+    "vmin",
+    "vmax",
+    "vand",
+    "vandn",
+    "vor",
+    "vxor",
+    "vcmp",
+    "vround",
+    "vrndscale",
+    "vfmadd",
+    "vfmsub",
+    "vfnmadd",
+    "vfnmsub",
+    "vrange",
+    "vreduce",
+    "vgetexp",
+    "vgetmant",
+    "vscalef",
+    "vfixupimm",
+    "vblend",
+    "vhadd",
+    "vrsqrt",
 ];
 
 /// Stems of packed integer work; an element suffix (`b`, `w`, `d`, `q`) follows or is part of the stem.
 const INTEGER: [&str; 26] = [
-    "vpadd", "vpsub", "vpmul", "vpand", "vpor", "vpxor", "vpsll", "vpsrl", "vpsra", "vprol", "vpror", "vpmin",
-    "vpmax", "vpabs", "vpcmp", "vptest", "vpternlog", "vpblend", "vpavg", "vpsign", "vpsad", "vpmadd", "vplzcnt",
-    "vpopcnt", "vpshld", "vpconflict",
+    "vpadd",
+    "vpsub",
+    "vpmul",
+    "vpand",
+    "vpor",
+    "vpxor",
+    "vpsll",
+    "vpsrl",
+    "vpsra",
+    "vprol",
+    "vpror",
+    "vpmin",
+    "vpmax",
+    "vpabs",
+    "vpcmp",
+    "vptest",
+    "vpternlog",
+    "vpblend",
+    "vpavg",
+    "vpsign",
+    "vpsad",
+    "vpmadd",
+    "vplzcnt",
+    "vpopcnt",
+    "vpshld",
+    "vpconflict",
 ];
 
 impl<'a> Instruction<'a> {
@@ -68,7 +115,8 @@ impl<'a> Instruction<'a> {
     }
 
     fn is_work(&self) -> bool {
-        let float = self.mnemonic.ends_with("ps") || self.mnemonic.ends_with("pd") || self.mnemonic.ends_with("ph");
+        let float =
+            self.mnemonic.ends_with("ps") || self.mnemonic.ends_with("pd") || self.mnemonic.ends_with("ph");
         if float && FLOAT.iter().any(|stem| self.mnemonic.starts_with(stem)) {
             return true;
         }
@@ -76,9 +124,12 @@ impl<'a> Instruction<'a> {
             return true;
         }
         // Sign extension and truncation are the integer casts.
-        if ["vpmovsx", "vpmovzx", "vpmovqd", "vpmovdw", "vpmovdb", "vpmovwb", "vpmovqw", "vpmovqb", "vpmovus", "vpmovs"]
-            .iter()
-            .any(|stem| self.mnemonic.starts_with(stem))
+        if [
+            "vpmovsx", "vpmovzx", "vpmovqd", "vpmovdw", "vpmovdb", "vpmovwb", "vpmovqw", "vpmovqb",
+            "vpmovus", "vpmovs",
+        ]
+        .iter()
+        .any(|stem| self.mnemonic.starts_with(stem))
         {
             return true;
         }

@@ -27,10 +27,11 @@ const EXCEPTIONS: &str = "xtask/vector-exceptions.txt";
 
 /// Disassemble the CPU tile loops and fail those that are not vectorised.
 ///
-/// Builds `crossover` in release mode, disassembles it with objdump and judges each function named
-/// `crossover_cpu::tile::<level>::<shape>::<Op, DType>`. Loops that cannot be vectorised are listed, with the reason, in
-/// xtask/vector-exceptions.txt.
+/// Builds `crossover` in release mode, disassembles it with objdump and judges each function
+/// named `crossover_cpu::tile::<level>::<shape>::<Op, DType>`. Loops that cannot be vectorised
+/// are listed, with the reason, in xtask/vector-exceptions.txt.
 #[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
 pub struct Arguments {
     /// Look at this program instead of building one
     #[arg(long, value_name = "FILE")]
@@ -54,7 +55,8 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
 /// The step of `cargo xtask check`.
 pub fn check(binary: Option<&Path>) -> Result<Finding> {
     if !cfg!(target_arch = "x86_64") {
-        let warnings = vec!["NOT RUN: only AVX2 and AVX-512 loops are judged, and this is not x86-64".to_owned()];
+        let warnings =
+            vec!["NOT RUN: only AVX2 and AVX-512 loops are judged, and this is not x86-64".to_owned()];
         return Ok(Finding::Holds { note: String::new(), warnings });
     }
     let text = std::fs::read_to_string(workspace::root().join(EXCEPTIONS))
@@ -89,8 +91,9 @@ fn verdicts(binary: Option<&Path>) -> Result<Vec<(Tile, Verdict)>> {
 
 fn build() -> Result<PathBuf> {
     let metadata = Metadata::read()?;
-    let owner =
-        metadata.owner_of_binary(PROGRAM).with_context(|| format!("no crate defines the program `{PROGRAM}`"))?;
+    let owner = metadata
+        .owner_of_binary(PROGRAM)
+        .with_context(|| format!("no crate defines the program `{PROGRAM}`"))?;
     let mut command = workspace::cargo();
     command.args(["build", "--release", "--quiet", "--package", owner, "--bin", PROGRAM]);
     let output = command.output().context("could not start cargo")?;

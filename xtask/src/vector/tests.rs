@@ -134,7 +134,8 @@ fn exceptions_without_a_reason_are_refused() {
 
 #[test]
 fn selection_and_comparison_count_as_work() {
-    let packed = |mnemonic, operands| instruction::Instruction { address: 0, mnemonic, operands }.packed().is_some();
+    let packed =
+        |mnemonic, operands| instruction::Instruction { address: 0, mnemonic, operands }.packed().is_some();
     assert!(packed("vcmpltps", "%zmm1,%zmm0,%k1"));
     assert!(packed("vmovdqu32", "%zmm1,%zmm0{%k1}"));
     assert!(packed("vpternlogd", "$0xca,%zmm1,%zmm0,%zmm2"));

@@ -1,0 +1,210 @@
+"""The workloads: inputs, float64 references, tolerances and bars. One table, used for every engine.
+
+Inputs are fresh random data in every run (the seed is printed and stored). A workload never contains engine code.
+"""
+
+from dataclasses import dataclass, field
+from typing import Callable
+
+import numpy as np
+
+Arrays = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One row of the table."""
+
+    name: str
+    title: str
+    inputs: Callable[[np.random.Generator], Arrays]
+    # From the inputs to the float64 answer; None when the answer is random (then `accept` judges).
+    reference: Callable[[Arrays], np.ndarray] | None
+    # Largest |output - reference| / (1 + |reference|).
+    tolerance: float
+    # Bytes read and written at the least, for the roofline; 0 when compute bound or tiny.
+    bytes: int = 0
+    # Floating-point operations, for matrix products.
+    flops: int = 0
+    # Ours must be at least this many times as fast as the best peer.
+    ratio_bar: float | None = None
+    # Ours must take at most this many seconds.
+    seconds_bar: float | None = None
+    accept: Callable[[np.ndarray], bool] | None = None
+    # Ours is timed, no peer has the notion.
+    ours_only: bool = False
+    notes: str = field(default="")
+
+
+def normal(shape, dtype=np.float32):
+    return lambda rng: rng.standard_normal(shape).astype(dtype)
+
+
+def named(**makers) -> Callable[[np.random.Generator], Arrays]:
+    return lambda rng: {name: maker(rng) for name, maker in makers.items()}
+
+
+def f64(array):
+    return array.astype(np.float64)
+
+
+def gelu(x):
+    x = f64(x)
+    return 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**3)))
+
+
+def layer_norm(a):
+    x = f64(a["x"])
+    centred = x - x.mean(-1, keepdims=True)
+    return centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * a["gamma"] + a["beta"]
+
+
+def softmax(a):
+    e = np.exp(f64(a["x"]) - a["x"].max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def standardise(a):
+    x = f64(a["x"])
+    return (x - x.mean(0)) / x.std(0)
+
+
+SINUSOID_D = 512
+
+
+def sinusoid_frequencies():
+    return 10000.0 ** (-2.0 * np.arange(SINUSOID_D // 2) / SINUSOID_D)
+
+
+def sinusoid(a):
+    angles = f64(a["positions"])[..., None] * sinusoid_frequencies()
+    out = np.empty((*a["positions"].shape, SINUSOID_D))
+    out[..., 0::2] = np.sin(angles)
+    out[..., 1::2] = np.cos(angles)
+    return out
+
+
+def positions(rng):
+    del rng  # the positions of a batch of eight full sequences; ordinary data to the engines
+    return np.tile(np.arange(2048, dtype=np.int32), (8, 1))
+
+
+def ten_tiny(a):
+    y = f64(a["x"])
+    for _ in range(5):
+        y = y * a["a"] + a["b"]
+    return y
+
+
+def uniform(low, high, shape, dtype):
+    return lambda rng: rng.uniform(low, high, shape).astype(dtype)
+
+
+def random_bytes(shape):
+    return lambda rng: rng.integers(0, 256, shape, dtype=np.uint8)
+
+
+def matmul(n, dtype, name, bar):
+    # Error of a k-term product of normals grows like sqrt(k); the entries themselves are of size sqrt(k).
+    eps = 1e-5 if dtype == np.float32 else 1e-13
+    return Workload(
+        name,
+        f"matmul {n} {np.dtype(dtype).name}",
+        named(a=normal((n, n), dtype), b=normal((n, n), dtype)),
+        lambda a: f64(a["a"]) @ f64(a["b"]),
+        eps * np.sqrt(n),
+        flops=2 * n**3,
+        ratio_bar=bar,
+    )
+
+
+MIB = 1 << 20
+N = 10_000_000
+
+WORKLOADS = [
+    Workload("gelu", "GELU (tanh) 4096×1024 f32", named(x=normal((4096, 1024))), lambda a: gelu(a["x"]), 2e-6, 2 * 4 * 4 * MIB, ratio_bar=2.5),
+    Workload(
+        "expression",
+        "a*b+sqrt(a)-b/2, 10⁷ f64",
+        named(a=uniform(0.1, 2.0, N, np.float64), b=uniform(-2.0, 2.0, N, np.float64)),
+        lambda a: a["a"] * a["b"] + np.sqrt(a["a"]) - a["b"] / 2,
+        1e-14,
+        3 * 8 * N,
+        ratio_bar=1.5,
+    ),
+    Workload(
+        "layer_norm",
+        "layer norm 1024×768 f32",
+        named(x=normal((1024, 768)), gamma=normal(768), beta=normal(768)),
+        layer_norm,
+        1e-5,
+        2 * 4 * 1024 * 768,
+        ratio_bar=1.0,
+    ),
+    Workload("softmax", "softmax 4096×1024 f32", named(x=normal((4096, 1024))), softmax, 1e-6, 2 * 4 * 4 * MIB, ratio_bar=1.0),
+    Workload("standardise", "standardise columns 10000×1000 f32", named(x=normal((10000, 1000))), standardise, 1e-4, 3 * 4 * N, ratio_bar=1.5),
+    Workload(
+        "sinusoid",
+        "sinusoid 8×2048×512 f32",
+        named(positions=positions),
+        sinusoid,
+        1e-3,  # peers form p·f in f32, which is off by up to 2048·2⁻²⁴ before the sine
+        8 * 2048 * 512 * 4,
+        ratio_bar=4.0,
+    ),
+    Workload(
+        "pi",
+        "π from 10⁷ samples",
+        lambda rng: {},
+        None,
+        0.0,
+        ratio_bar=8.0,
+        # Five standard deviations of the estimate: 5·sqrt(π(4-π)/10⁷).
+        accept=lambda out: abs(float(out.reshape(-1)[0]) - np.pi) < 0.0026,
+    ),
+    Workload("sum", "sum of 10⁷ f32", named(x=uniform(0.0, 1.0, N, np.float32)), lambda a: f64(a["x"]).sum(), 1e-5, 4 * N, ratio_bar=1.0),
+    Workload(
+        "xor",
+        "XOR of two 64 MiB u8",
+        named(a=random_bytes(64 * MIB), b=random_bytes(64 * MIB)),
+        lambda a: a["a"] ^ a["b"],
+        0.0,
+        3 * 64 * MIB,
+        ratio_bar=1.2,
+    ),
+    Workload(
+        "xor_key",
+        "XOR of 64 MiB u8 with a repeating 32-byte key",
+        named(a=random_bytes((2 * MIB, 32)), key=random_bytes(32)),
+        lambda a: a["a"] ^ a["key"],
+        0.0,
+        2 * 64 * MIB,
+    ),
+    matmul(64, np.float32, "matmul_f32_64", 0.9),
+    matmul(256, np.float32, "matmul_f32_256", 0.9),
+    matmul(1024, np.float32, "matmul_f32_1024", 0.9),
+    matmul(1024, np.float64, "matmul_f64_1024", 0.9),
+    Workload("gelu_5", "GELU of 5 elements f32", named(x=normal(5)), lambda a: gelu(a["x"]), 2e-6, seconds_bar=1.5e-6),
+    Workload(
+        "tiny_10",
+        "ten dependent ops on 5 elements f32",
+        named(x=normal(5), a=uniform(0.5, 1.0, 5, np.float32), b=normal(5)),
+        ten_tiny,
+        1e-5,
+        seconds_bar=6e-6,
+    ),
+    Workload("plan_100", "planning a new 100-node graph", lambda rng: {}, None, 0.0, seconds_bar=1e-3, ours_only=True, accept=lambda out: True),
+]
+
+
+def error_of(workload: Workload, output: np.ndarray, reference: np.ndarray | None) -> float:
+    """How far an output is off, in units of the tolerance; at most 1 is right."""
+    if workload.accept is not None:
+        return 0.0 if workload.accept(output) else float("inf")
+    if output.size != reference.size or not np.all(np.isfinite(output)):
+        return float("inf")
+    # Integers wrap when subtracted in their own type.
+    if output.dtype.kind in "iu":
+        return 0.0 if np.array_equal(output.reshape(-1), reference.reshape(-1)) else float("inf")
+    difference = np.abs(f64(output).reshape(-1) - np.reshape(reference, -1)) / (1.0 + np.abs(np.reshape(reference, -1)))
+    return float(difference.max() / workload.tolerance)

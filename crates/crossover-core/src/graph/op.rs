@@ -1,0 +1,161 @@
+//! The operations of a graph.
+
+use std::fmt;
+
+use smallvec::SmallVec;
+
+use crate::{
+    DType, Layout, Shape, Span,
+    ops::{MapOp, reduce::ReduceOp},
+};
+
+/// Axes of a shape, as positions.
+pub type Axes = SmallVec<[usize; 4]>;
+
+/// Dtype and shape of a value.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Type {
+    /// Type of the elements.
+    pub dtype: DType,
+    /// Lengths of the axes.
+    pub shape: Shape,
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.dtype, self.shape)
+    }
+}
+
+/// What a node does. Attributes hold everything that cannot be derived from the operands.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Op {
+    /// Bytes from outside, row-major without gaps.
+    Input {
+        /// Position among the inputs.
+        index: u32,
+        /// What the bytes are.
+        ty: Type,
+    },
+    /// A host scalar without axes; its value is in [`super::Graph::scalars`].
+    Scalar {
+        /// Position among the scalars.
+        slot: u32,
+        /// Its dtype.
+        dtype: DType,
+    },
+    /// The index along one axis, as `i64`.
+    Index {
+        /// Shape of the result.
+        shape: Shape,
+        /// The axis whose index is taken.
+        axis: usize,
+    },
+    /// Philox bits as `u32`, by row-major position. Operand: the key, `u32[2]`.
+    Random {
+        /// Shape of the result.
+        shape: Shape,
+        /// Independent streams under one key.
+        stream: u32,
+    },
+    /// An elementwise op on operands of equal dtype and shape.
+    Map(MapOp),
+    /// Conversion to another dtype.
+    Cast(DType),
+    /// One of two values by a boolean. Operands: mask, yes, no.
+    Where,
+    /// A reduction over sorted axes.
+    Reduce {
+        /// What is combined.
+        op: ReduceOp,
+        /// The axes, sorted; not empty.
+        axes: Axes,
+        /// Whether the axes stay with length 1.
+        keepdims: bool,
+    },
+    /// A running sum or product along an axis.
+    Scan {
+        /// [`ReduceOp::Sum`] or [`ReduceOp::Prod`].
+        op: ReduceOp,
+        /// The axis.
+        axis: usize,
+    },
+    /// The same elements in row-major order under another shape.
+    Reshape(Shape),
+    /// Axis i of the result is axis `axes[i]` of the operand.
+    Permute(Axes),
+    /// Axes of length 1 repeated, and new leading axes.
+    Expand(Shape),
+    /// Axes reversed.
+    Flip(Axes),
+    /// One span per axis.
+    Slice(SmallVec<[Span; 4]>),
+    /// Any strided window onto the row-major elements of the operand.
+    Strided(Layout),
+    /// Operands joined along an axis.
+    Concat {
+        /// The axis.
+        axis: usize,
+    },
+    /// Entries along an axis by index. Operands: values, and `i64` indices with one axis; each index is clamped.
+    Take {
+        /// The axis.
+        axis: usize,
+    },
+    /// Matrix product over the last two axes; leading axes are equal. Error bound: see `compose::matmul`.
+    MatMul,
+}
+
+impl Op {
+    /// Name in text and messages.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Op::Input { .. } => "input",
+            Op::Scalar { .. } => "scalar",
+            Op::Index { .. } => "index",
+            Op::Random { .. } => "random",
+            Op::Map(op) => op.name(),
+            Op::Cast(_) => "cast",
+            Op::Where => "where",
+            Op::Reduce { op, .. } => op.name(),
+            Op::Scan { op: ReduceOp::Prod, .. } => "cumulative_prod",
+            Op::Scan { .. } => "cumulative_sum",
+            Op::Reshape(_) => "reshape",
+            Op::Permute(_) => "permute",
+            Op::Expand(_) => "expand",
+            Op::Flip(_) => "flip",
+            Op::Slice(_) => "slice",
+            Op::Strided(_) => "strided",
+            Op::Concat { .. } => "concat",
+            Op::Take { .. } => "take",
+            Op::MatMul => "matmul",
+        }
+    }
+
+    /// The layout of a view of an operand laid out as `base`; `None` if this is no view, or strides cannot say it.
+    pub fn view(&self, base: &Layout) -> Option<Layout> {
+        match self {
+            Op::Reshape(shape) => base.reshape(shape),
+            Op::Permute(axes) => Some(base.permute(axes)),
+            Op::Expand(shape) => base.expand(shape).ok(),
+            Op::Flip(axes) => Some(base.flip(axes)),
+            Op::Slice(spans) => Some(base.slice(spans)),
+            Op::Strided(layout) => base.then(layout),
+            _ => None,
+        }
+    }
+
+    /// Whether the result is a view of the operand.
+    pub fn is_view(&self) -> bool {
+        matches!(
+            self,
+            Op::Reshape(_) | Op::Permute(_) | Op::Expand(_) | Op::Flip(_) | Op::Slice(_) | Op::Strided(_)
+        )
+    }
+
+    /// Whether each element of the result depends on one element of each operand, at the same index.
+    pub fn is_elementwise(&self) -> bool {
+        matches!(self, Op::Map(_) | Op::Cast(_) | Op::Where)
+    }
+}
