@@ -1,7 +1,7 @@
 """Peers. Each module offers `engines(threads) -> list[Engine]`; an engine knows the best forms of each workload.
 
 A form is a function of no arguments that does the whole job once and returns something `numpy.asarray` accepts,
-complete when it returns. The driver tries all forms of an engine and keeps the fastest.
+complete when it returns. peer.py tries all forms of an engine and keeps the fastest.
 """
 
 from dataclasses import dataclass
@@ -16,9 +16,8 @@ Form = Callable[[], Any]
 class Engine:
     """One column of the table."""
 
+    # A name that ends in `-out` writes into an output made beforehand instead of returning a new array.
     name: str
     version: str
     # Workload name -> inputs -> forms by name; a missing workload means that this peer has no natural form.
     forms: dict[str, Callable[[dict[str, np.ndarray]], dict[str, Form]]]
-    # Writes into an output made beforehand instead of returning a new array.
-    reuses_output: bool = False

@@ -177,4 +177,4 @@ def reusing():
 
 def engines(threads):
     del threads  # OpenBLAS takes its number from the environment, set before the import
-    return [Engine("numpy", np.__version__, fresh()), Engine("numpy out=", np.__version__, reusing(), reuses_output=True)]
+    return [Engine("numpy", np.__version__, fresh()), Engine("numpy-out", np.__version__, reusing())]

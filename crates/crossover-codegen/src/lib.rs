@@ -1,1 +1,46 @@
-//! Placeholder.
+//! From fused kernel to readable CUDA C++.
+//!
+//! [`fused`] turns a kernel of the plan into a [`Source`]: the text for NVRTC, and the launches that run it. The
+//! text depends on the structure of the kernel (rank, which strides are 0 or 1, dtypes, steps, the class of the row
+//! length) and never on a size or a stride, so one compiled module serves every shape of that structure. Sizes,
+//! strides and scalars travel as arguments.
+//!
+//! The text must be compiled with [`NVRTC_FLAGS`]: they are part of the semantics, since contraction or flushed
+//! denormals would change result bits.
+//!
+//! What always holds: reductions combine in the order of [`crossover_core::canonical`]; absent lanes are skipped;
+//! any grid, smaller or larger than the one suggested, gives the same bits. Pure: needs no GPU.
+
+mod column;
+mod entry;
+mod flat;
+mod functions;
+mod map;
+mod prelude;
+mod row;
+mod scratch;
+mod source;
+mod stages;
+mod steps;
+mod writer;
+
+pub use functions::{cast_functions, op_functions};
+pub use source::{Argument, Launch, Source};
+
+use crossover_plan::kernel::{Fused, Kind};
+
+/// Options every kernel is compiled with, besides the architecture.
+pub const NVRTC_FLAGS: [&str; 5] =
+    ["--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true", "-std=c++17"];
+
+/// The CUDA C++ of a fused kernel and how to launch it.
+pub fn fused(kernel: &Fused) -> Source {
+    let flat = flat::Flat::new(kernel);
+    match kernel.kind {
+        Kind::Map => map::source(kernel, &flat),
+        // Nothing to reduce: every reduction is a constant, and what is left is elementwise.
+        _ if kernel.space.reduce_size() == 0 => map::source(kernel, &flat),
+        Kind::Row => row::source(kernel, &flat),
+        Kind::Column => column::source(kernel, &flat),
+    }
+}

@@ -5,6 +5,7 @@
 //! This crate knows no threads, no devices and no plans.
 
 pub mod canonical;
+pub mod compose;
 mod dtype;
 mod error;
 pub mod graph;

@@ -1,5 +1,15 @@
-//! From graph to plan: simplify, fuse, schedule; what a plan costs and how it reads.
+//! From graph to plan: simplify, fuse, lower, schedule; what a plan costs and how it reads.
 //!
-//! Pure: no threads, no devices.
+//! Pure: no threads, no devices. `README.md` beside the sources explains the passes with an example.
 
+mod cost;
+mod draft;
+mod explain;
+mod fuse;
 pub mod kernel;
+mod lower;
+mod plan;
+mod simplify;
+
+pub use cost::{Cost, Rates};
+pub use plan::{Buffer, Launch, Options, Plan, Role};

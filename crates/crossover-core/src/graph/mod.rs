@@ -7,8 +7,10 @@
 //! hash equal and share a plan.
 
 mod infer;
+pub(crate) mod lexer;
+pub(crate) mod literal;
 mod op;
-mod read;
+pub(crate) mod read;
 mod verify;
 mod write;
 

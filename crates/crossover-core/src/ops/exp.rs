@@ -1,7 +1,13 @@
 //! `exp`: e to the power of the operand.
 
-use super::{Cost, OpInfo, Unary};
-use crate::{DTypeSet, lane::FloatLane};
+use super::{
+    Cost, NanRule, OpInfo, Unary,
+    parts::{at_least, at_most, exponential},
+};
+use crate::{
+    DTypeSet,
+    lane::FloatLane,
+};
 
 /// e to the power of the operand.
 pub struct Exp;
@@ -9,9 +15,13 @@ pub struct Exp;
 impl Unary for Exp {
     const INFO: OpInfo = OpInfo::new("exp", DTypeSet::FLOAT, "e to the power of the operand.")
         .max_ulp(1.0)
-        .cost(Cost::Function);
+        .cost(Cost::Function)
+        .nan(NanRule::Canonical);
+
     #[inline(always)]
     fn float<L: FloatLane>(x: L) -> L {
-        x * x // stand-in until the body is written
+        let (low, high) = exponential::limits();
+        let split = exponential::split_rounded(at_least(at_most(x, high), low));
+        L::select(x.is_nan(), L::nan(), split.scale(split.mantissa()))
     }
 }

@@ -1,17 +1,39 @@
-//! `log1p`: log(1 + x) without cancellation.
+//! `log1p`: natural logarithm of one plus the operand, accurate near zero.
 
-use super::{Cost, OpInfo, Unary};
-use crate::{DTypeSet, lane::FloatLane};
+use super::{
+    Cost, NanRule, OpInfo, Unary,
+    parts::logarithm::{decompose, log_sum},
+};
+use crate::{
+    DTypeSet,
+    lane::FloatLane,
+};
 
-/// log(1 + x) without cancellation.
+/// Natural logarithm of one plus the operand, accurate near zero.
 pub struct Log1p;
 
 impl Unary for Log1p {
-    const INFO: OpInfo = OpInfo::new("log1p", DTypeSet::FLOAT, "log(1 + x) without cancellation.")
-        .max_ulp(2.0)
-        .cost(Cost::Function);
+    const INFO: OpInfo =
+        OpInfo::new("log1p", DTypeSet::FLOAT, "Natural logarithm of one plus the operand, accurate near zero.")
+            .max_ulp(1.0)
+            .cost(Cost::Function)
+            .nan(NanRule::Canonical);
+
     #[inline(always)]
     fn float<L: FloatLane>(x: L) -> L {
-        x * x // stand-in until the body is written
+        let (zero, one, infinity) = (L::real(0.0), L::real(1.0), L::real(f64::INFINITY));
+        // 1 + x = u + c exactly; u = 2^e · m.
+        let u = one + x;
+        let c = L::select(x.is_lt(one), x - (u - one), one - (u - x));
+        let (e, m) = decompose(u);
+        // Where 1 + x needs no scaling, x itself is the exact fraction; elsewhere c is scaled as u was, which is
+        // to multiply by m/u, and log(m + c) = log m + c/m = log m + c/u.
+        let near = e.is_eq(zero);
+        let f = L::select(near, x, m - one);
+        let c = L::select(near, zero, c / u);
+        let value = log_sum(e, f, |_| c);
+        let value = L::select(x.is_lt(infinity), value.with_sign(x), infinity);
+        let value = L::select(x.is_eq(-one), -infinity, value);
+        L::select(x.is_ge(-one), value, L::nan())
     }
 }

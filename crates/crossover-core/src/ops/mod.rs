@@ -7,6 +7,7 @@
 
 mod info;
 mod machine;
+mod parts;
 mod source;
 mod table;
 

@@ -1,16 +1,31 @@
-//! `sigmoid`: 1 / (1 + exp(-x)).
+//! `sigmoid`: logistic function 1 / (1 + exp(-x)).
 
-use super::{Cost, OpInfo, Unary};
-use crate::{DTypeSet, lane::FloatLane};
+use super::{
+    Cost, NanRule, OpInfo, Unary,
+    parts::{at_least, exponential},
+};
+use crate::{
+    DTypeSet,
+    lane::FloatLane,
+};
 
-/// 1 / (1 + exp(-x)).
+/// Logistic function 1 / (1 + exp(-x)).
 pub struct Sigmoid;
 
 impl Unary for Sigmoid {
-    const INFO: OpInfo =
-        OpInfo::new("sigmoid", DTypeSet::FLOAT, "1 / (1 + exp(-x)).").max_ulp(2.0).cost(Cost::Function);
+    const INFO: OpInfo = OpInfo::new("sigmoid", DTypeSet::FLOAT, "Logistic function 1 / (1 + exp(-x)).")
+        .max_ulp(2.0)
+        .cost(Cost::Function)
+        .nan(NanRule::Canonical);
+
     #[inline(always)]
     fn float<L: FloatLane>(x: L) -> L {
-        x * x // stand-in until the body is written
+        // With e = exp(-|x|) <= 1 nothing overflows, and the left tail is e itself down to the last subnormal.
+        let (low, _) = exponential::limits();
+        let split = exponential::split_rounded(at_least(-x.magnitude(), low));
+        let e = split.scale(split.mantissa());
+        let one = L::real(1.0);
+        let value = L::select(x.is_lt(L::real(0.0)), e, one) / (one + e);
+        L::select(x.is_nan(), L::nan(), value)
     }
 }

@@ -1,0 +1,244 @@
+// What generated kernels share. A source includes only the sections it uses.
+//
+// Compiled by NVRTC without headers: builtin functions and types only. 16-bit floats are converted by bit
+// operations that mirror `crossover_core::ops::cast`, so that both devices give the same bits for every argument.
+
+// == complex ==
+template <typename T>
+struct xo_complex {
+    T re, im;
+};
+
+template <typename T>
+__device__ __forceinline__ xo_complex<T> xo_complex_of(T re) { return xo_complex<T>{re, T(0)}; }
+
+template <typename R, typename T>
+__device__ __forceinline__ xo_complex<R> xo_complex_cast(xo_complex<T> z) { return xo_complex<R>{(R)z.re, (R)z.im}; }
+
+// == nan ==
+// Every NaN replaced by the one quiet NaN that may be seen.
+__device__ __forceinline__ float xo_canonical(float x) { return x != x ? __int_as_float(0x7fc00000) : x; }
+
+__device__ __forceinline__ double xo_canonical(double x) {
+    return x != x ? __longlong_as_double(0x7ff8000000000000ll) : x;
+}
+
+template <template <typename> class Complex, typename T>
+__device__ __forceinline__ Complex<T> xo_canonical(Complex<T> z) {
+    return Complex<T>{xo_canonical(z.re), xo_canonical(z.im)};
+}
+
+// == f16 ==
+__device__ __forceinline__ float xo_widen_f16(unsigned short bits) {
+    const unsigned sign = ((unsigned)bits & 0x8000u) << 16;
+    const unsigned magnitude = (unsigned)bits & 0x7fffu;
+    // Subnormals: the significand as an integer times 2^-24, which is exact.
+    const unsigned subnormal = (unsigned)__float_as_int((float)magnitude * __int_as_float(0x33800000));
+    const unsigned value = magnitude >= 0x7c00u ? (magnitude << 13) | 0x7f800000u
+                         : magnitude < 0x0400u ? subnormal
+                                               : (magnitude << 13) + 0x38000000u;
+    return __int_as_float((int)(value | sign));
+}
+
+__device__ __forceinline__ unsigned short xo_narrow_f16(float x) {
+    const unsigned bits = (unsigned)__float_as_int(x);
+    const unsigned sign = (bits >> 16) & 0x8000u;
+    const unsigned magnitude = bits & 0x7fffffffu;
+    const unsigned normal = (magnitude + (0xc8000fffu + ((magnitude >> 13) & 1u))) >> 13;
+    // Adding 0.5 aligns the last kept bit of a subnormal result with the last bit of the sum, which rounds.
+    const unsigned subnormal = (unsigned)__float_as_int(__int_as_float((int)magnitude) + 0.5f) - 0x3f000000u;
+    const unsigned finite = magnitude < 0x38800000u ? subnormal : normal;
+    const unsigned value = magnitude >= 0x47800000u ? 0x7c00u : finite;
+    return (unsigned short)(magnitude > 0x7f800000u ? 0x7e00u : value | sign);
+}
+
+__device__ __forceinline__ float xo_round_f16(float x) { return xo_widen_f16(xo_narrow_f16(x)); }
+
+// == bf16 ==
+__device__ __forceinline__ float xo_widen_bf16(unsigned short bits) { return __int_as_float((int)((unsigned)bits << 16)); }
+
+__device__ __forceinline__ unsigned short xo_narrow_bf16(float x) {
+    const unsigned bits = (unsigned)__float_as_int(x);
+    const unsigned rounded = (bits + (0x7fffu + ((bits >> 16) & 1u))) >> 16;
+    return (unsigned short)(x != x ? 0x7fc0u : rounded);
+}
+
+__device__ __forceinline__ float xo_round_bf16(float x) { return xo_widen_bf16(xo_narrow_bf16(x)); }
+
+// == odd ==
+// double to float, towards zero with the last bit set if anything was lost: a second rounding then decides alone.
+__device__ __forceinline__ float xo_odd(double x) {
+    const float near = __double2float_rn(x);
+    const double back = (double)near;
+    const double infinity = __longlong_as_double(0x7ff0000000000000ll);
+    const bool away = fabs(back) > fabs(x) && fabs(x) < infinity;
+    const unsigned truncated = (unsigned)__float_as_int(near) - (away ? 1u : 0u);
+    const bool lost = back != x && x == x;
+    return lost ? __int_as_float((int)(truncated | 1u)) : near;
+}
+
+// == saturate ==
+// Truncates; values outside [low, top) take the nearest integer, NaN becomes 0.
+template <typename I, typename F>
+__device__ __forceinline__ I xo_saturate(F x, F low, F top, I least, I most) {
+    return x != x ? (I)0 : x >= top ? most : x <= low ? least : (I)x;
+}
+
+// == philox ==
+// Element `index` of a stream: word index mod 4 of the Philox4x32-10 block with counter (index / 4, stream).
+__device__ __forceinline__ unsigned xo_philox(unsigned long long index, unsigned stream, unsigned key0, unsigned key1) {
+    const unsigned long long block = index >> 2;
+    unsigned c0 = (unsigned)block, c1 = (unsigned)(block >> 32), c2 = stream, c3 = 0u;
+    #pragma unroll
+    for (int round = 0; round < 10; ++round) {
+        const unsigned long long first = 0xd2511f53ull * c0;
+        const unsigned long long second = 0xcd9e8d57ull * c2;
+        c0 = (unsigned)(second >> 32) ^ c1 ^ key0;
+        c1 = (unsigned)second;
+        c2 = (unsigned)(first >> 32) ^ c3 ^ key1;
+        c3 = (unsigned)first;
+        key0 += 0x9e3779b9u;
+        key1 += 0xbb67ae85u;
+    }
+    const unsigned low = index & 1u ? c1 : c0;
+    const unsigned high = index & 1u ? c3 : c2;
+    return index & 2u ? high : low;
+}
+
+// == pack ==
+// V neighbours in memory, moved in accesses of up to 16 bytes.
+template <typename T, int V>
+struct alignas(sizeof(T) * V < 16 ? sizeof(T) * V : 16) xo_pack {
+    T v[V];
+};
+
+// Neighbours at an aligned address; past `left` elements there is no memory.
+template <int V, typename T>
+__device__ __forceinline__ xo_pack<T, V> xo_read(const T* from, index_t left) {
+    if (left >= V) return *reinterpret_cast<const xo_pack<T, V>*>(from);
+    xo_pack<T, V> pack;
+    #pragma unroll
+    for (int k = 0; k < V; ++k) pack.v[k] = k < left ? from[k] : T();
+    return pack;
+}
+
+template <int V, typename T>
+__device__ __forceinline__ void xo_write(T* to, const xo_pack<T, V>& pack, index_t left) {
+    if (left >= V) {
+        *reinterpret_cast<xo_pack<T, V>*>(to) = pack;
+        return;
+    }
+    #pragma unroll
+    for (int k = 0; k < V; ++k) {
+        if (k < left) to[k] = pack.v[k];
+    }
+}
+
+// == arg ==
+// A value and where it was found.
+template <typename T>
+struct xo_arg {
+    T value;
+    long long index;
+};
+
+// The better of two, the first of equals; NaN is better than any number. The order of joining does not matter.
+template <bool Largest, typename T>
+__device__ __forceinline__ xo_arg<T> xo_arg_join(xo_arg<T> a, xo_arg<T> b) {
+    const bool a_nan = a.value != a.value, b_nan = b.value != b.value;
+    const bool better = Largest ? b.value > a.value : b.value < a.value;
+    const bool first = b.index < a.index;
+    const bool take = b_nan ? !a_nan || first : !a_nan && (better || (a.value == b.value && first));
+    return take ? b : a;
+}
+
+// == row ==
+template <typename T>
+__device__ __forceinline__ T xo_shuffle_down(T value, int distance) {
+    unsigned words[(sizeof(T) + 3) / 4] = {};
+    memcpy(words, &value, sizeof(T));
+    #pragma unroll
+    for (int i = 0; i < (int)((sizeof(T) + 3) / 4); ++i) words[i] = __shfl_down_sync(0xffffffffu, words[i], distance);
+    memcpy(&value, words, sizeof(T));
+    return value;
+}
+
+template <typename T>
+__device__ __forceinline__ T xo_broadcast(T value) {
+    unsigned words[(sizeof(T) + 3) / 4] = {};
+    memcpy(words, &value, sizeof(T));
+    #pragma unroll
+    for (int i = 0; i < (int)((sizeof(T) + 3) / 4); ++i) words[i] = __shfl_sync(0xffffffffu, words[i], 0);
+    memcpy(&value, words, sizeof(T));
+    return value;
+}
+
+// One chunk, reduced by one warp: thread t holds lanes 4t to 4t+3, of which the first `present` exist. Quads
+// combine first, then quads by halving; what is absent is skipped. Every thread gets the result.
+template <typename Join, typename T>
+__device__ __forceinline__ T xo_warp_reduce(const T (&lane)[4], int present) {
+    const int t = threadIdx.x % 32;
+    const int mine = present - 4 * t;
+    const T low = mine > 1 ? Join::join(lane[0], lane[1]) : lane[0];
+    const T high = mine > 3 ? Join::join(lane[2], lane[3]) : lane[2];
+    T value = mine > 2 ? Join::join(low, high) : low;
+    #pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2) {
+        const T other = xo_shuffle_down(value, distance);
+        if (4 * (t + distance) < present) value = Join::join(value, other);
+    }
+    return xo_broadcast(value);
+}
+
+// Up to 128 chunk results in memory, reduced by every warp that asks.
+template <typename Join, typename T>
+__device__ __forceinline__ T xo_chunks_reduce(const T* chunks, int count) {
+    const int t = threadIdx.x % 32;
+    T lane[4];
+    #pragma unroll
+    for (int k = 0; k < 4; ++k) lane[k] = chunks[4 * t + k < count ? 4 * t + k : 0];
+    return xo_warp_reduce<Join>(lane, count);
+}
+
+// Rows of `length` values to rows of one value per chunk: one warp per chunk.
+template <typename Join>
+__device__ __forceinline__ void xo_combine_rows(
+    const typename Join::type* from, typename Join::type* to, index_t rows, index_t length)
+{
+    typedef typename Join::type T;
+    const int t = threadIdx.x % 32;
+    const index_t chunks = (length + 1023) / 1024;
+    const index_t warps = (index_t)gridDim.x * (blockDim.x / 32);
+    for (index_t item = (index_t)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; item < rows * chunks; item += warps) {
+        const index_t first = item % chunks * 1024;
+        const int count = (int)(length - first < 1024 ? length - first : 1024);
+        const T* chunk = from + item / chunks * length + first;
+        T lane[4];
+        #pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            for (int e = 4 * t + k; e < count; e += 128) lane[k] = e < 128 ? chunk[e] : Join::join(lane[k], chunk[e]);
+        }
+        const T value = xo_warp_reduce<Join>(lane, count < 128 ? count : 128);
+        if (t == 0) to[item] = value;
+    }
+}
+
+// == column ==
+// Columns of `length` values to columns of one value per segment: one thread per segment and column.
+template <typename Join>
+__device__ __forceinline__ void xo_combine_columns(
+    const typename Join::type* from, typename Join::type* to, index_t outer, index_t length, index_t inner)
+{
+    typedef typename Join::type T;
+    const index_t segments = (length + 127) / 128;
+    const index_t threads = (index_t)gridDim.x * blockDim.x;
+    for (index_t item = (index_t)blockIdx.x * blockDim.x + threadIdx.x; item < outer * segments * inner; item += threads) {
+        const index_t i = item % inner;
+        const index_t begin = item / inner % segments * 128;
+        const int count = (int)(length - begin < 128 ? length - begin : 128);
+        const T* segment = from + (item / inner / segments * length + begin) * inner + i;
+        T value = segment[0];
+        for (int r = 1; r < count; ++r) value = Join::join(value, segment[r * inner]);
+        to[item] = value;
+    }
+}

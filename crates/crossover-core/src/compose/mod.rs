@@ -1,0 +1,217 @@
+//! Operations made of others, and the loose rules that make array code pleasant.
+//!
+//! A composition is one function in one file, written against [`Build`]: a graph under construction is one
+//! builder, the lazy `Array` is another. Broadcasting, promotion and weak host scalars live here; the graph
+//! itself stays strict.
+//!
+//! Compositions that average or normalise compute 16-bit inputs in `f32` and round once at the end.
+
+mod arange;
+mod layer_norm;
+mod matmul;
+mod mean;
+mod normal;
+mod softmax;
+mod standardise;
+mod sum;
+mod truth;
+mod uniform;
+mod var;
+
+pub use self::{
+    arange::{arange, eye, linspace},
+    layer_norm::layer_norm,
+    matmul::matmul,
+    mean::mean,
+    normal::normal,
+    softmax::{log_softmax, softmax},
+    standardise::standardise,
+    sum::{cumulative_sum, prod, sum},
+    truth::{all, any},
+    uniform::uniform,
+    var::{std, var},
+};
+
+use crate::{
+    DType, Error, Graph, Kind, NodeId, Number, Result, Scalar, Shape,
+    graph::{Axes, Op, Type},
+    ops::{Class, MapOp, cast, reduce::ReduceOp},
+};
+
+/// Something that operations can be added to.
+pub trait Build {
+    /// A value of the computation.
+    type Value: Clone;
+
+    /// Adds an op whose operands fit it.
+    fn push(&mut self, op: Op, args: &[&Self::Value]) -> Result<Self::Value>;
+    /// Adds a host scalar without axes.
+    fn scalar(&mut self, value: Scalar) -> Self::Value;
+    /// Dtype and shape of a value.
+    fn ty(&self, value: &Self::Value) -> Type;
+}
+
+impl Build for Graph {
+    type Value = NodeId;
+
+    fn push(&mut self, op: Op, args: &[&NodeId]) -> Result<NodeId> {
+        let args: smallvec::SmallVec<[NodeId; 3]> = args.iter().map(|a| **a).collect();
+        Graph::push(self, op, &args)
+    }
+
+    fn scalar(&mut self, value: Scalar) -> NodeId {
+        Graph::scalar(self, value)
+    }
+
+    fn ty(&self, value: &NodeId) -> Type {
+        self.node(*value).ty.clone()
+    }
+}
+
+/// Converts, if there is anything to convert.
+pub fn cast<B: Build>(b: &mut B, x: &B::Value, dtype: DType) -> Result<B::Value> {
+    if b.ty(x).dtype == dtype { Ok(x.clone()) } else { b.push(Op::Cast(dtype), &[x]) }
+}
+
+/// Repeats to a shape, if there is anything to repeat.
+pub fn expand<B: Build>(b: &mut B, x: &B::Value, shape: &Shape) -> Result<B::Value> {
+    if b.ty(x).shape == *shape { Ok(x.clone()) } else { b.push(Op::Expand(shape.clone()), &[x]) }
+}
+
+/// A host number as an operand beside an array of dtype `beside`.
+///
+/// ```
+/// use crossover_core::{DType, Graph, Shape, compose};
+/// let mut graph = Graph::new();
+/// let x = graph.input(DType::F32, Shape::from([3]))?;
+/// let two = compose::number(&mut graph, 2.into(), DType::F32)?;
+/// let y = compose::binary(&mut graph, crossover_core::ops::MapOp::Multiply, &x, &two)?;
+/// assert_eq!(graph.node(y).ty.dtype, DType::F32);
+/// # Ok::<(), crossover_core::Error>(())
+/// ```
+pub fn number<B: Build>(b: &mut B, value: Number, beside: DType) -> Result<B::Value> {
+    let dtype = beside.with_scalar(value.kind());
+    if value.overflows(dtype) {
+        let what = format!("{value:?} does not fit into {dtype}; convert the array with astype first");
+        return Err(Error::Value { op: "scalar", what });
+    }
+    Ok(b.scalar(value.to_scalar(dtype)))
+}
+
+/// The dtype an op computes in when asked for operands of `dtype`: integers become `f64` where the op needs floats.
+pub fn operand_dtype(op: MapOp, dtype: DType) -> DType {
+    match (op.supports(dtype), dtype.kind()) {
+        (false, Kind::Bool | Kind::Int) if op.supports(DType::F64) && op.class() != Class::Part => {
+            if dtype == DType::Bool && op.supports(DType::I8) { DType::I8 } else { DType::F64 }
+        }
+        _ => dtype,
+    }
+}
+
+/// An elementwise op of one operand.
+pub fn unary<B: Build>(b: &mut B, op: MapOp, x: &B::Value) -> Result<B::Value> {
+    let dtype = operand_dtype(op, b.ty(x).dtype);
+    let x = cast(b, x, dtype)?;
+    b.push(Op::Map(op), &[&x])
+}
+
+/// An elementwise op of two operands, promoted and broadcast.
+pub fn binary<B: Build>(b: &mut B, op: MapOp, x: &B::Value, y: &B::Value) -> Result<B::Value> {
+    let [x, y] = aligned(b, op.name(), [x, y], |dtype| operand_dtype(op, dtype))?;
+    b.push(Op::Map(op), &[&x, &y])
+}
+
+/// `a * b + c` rounded once.
+pub fn fma<B: Build>(b: &mut B, x: &B::Value, y: &B::Value, z: &B::Value) -> Result<B::Value> {
+    let [x, y, z] = aligned(b, "fma", [x, y, z], |dtype| operand_dtype(MapOp::Fma, dtype))?;
+    b.push(Op::Map(MapOp::Fma), &[&x, &y, &z])
+}
+
+/// `yes` where `mask` holds, `no` elsewhere, promoted and broadcast.
+pub fn select<B: Build>(b: &mut B, mask: &B::Value, yes: &B::Value, no: &B::Value) -> Result<B::Value> {
+    let [yes, no] = aligned(b, "where", [yes, no], |dtype| dtype)?;
+    let shape = b.ty(mask).shape.broadcast("where", &b.ty(&yes).shape)?;
+    let mask = cast(b, mask, DType::Bool)?;
+    let (mask, yes, no) = (expand(b, &mask, &shape)?, expand(b, &yes, &shape)?, expand(b, &no, &shape)?);
+    b.push(Op::Where, &[&mask, &yes, &no])
+}
+
+/// Operands brought to one dtype and one shape.
+fn aligned<B: Build, const N: usize>(
+    b: &mut B,
+    op: &'static str,
+    args: [&B::Value; N],
+    adjust: impl Fn(DType) -> DType,
+) -> Result<[B::Value; N]> {
+    let first = b.ty(args[0]);
+    let (mut dtype, mut shape) = (first.dtype, first.shape);
+    for arg in &args[1..] {
+        let ty = b.ty(arg);
+        dtype = dtype.promote(ty.dtype);
+        shape = shape.broadcast(op, &ty.shape)?;
+    }
+    let dtype = adjust(dtype);
+    let mut out = args.map(Clone::clone);
+    for value in &mut out {
+        let converted = cast(b, value, dtype)?;
+        *value = expand(b, &converted, &shape)?;
+    }
+    Ok(out)
+}
+
+/// All axes if none are given.
+pub(crate) fn resolve(op: &'static str, shape: &Shape, axes: &[i64]) -> Result<Axes> {
+    if axes.is_empty() { Ok((0..shape.rank()).collect()) } else { shape.axes(op, axes) }
+}
+
+/// A primitive reduction; no axes means all of them, and without any axis the value itself.
+pub fn reduce<B: Build>(
+    b: &mut B,
+    op: ReduceOp,
+    x: &B::Value,
+    axes: &[i64],
+    keepdims: bool,
+) -> Result<B::Value> {
+    let ty = b.ty(x);
+    let axes = resolve(op.name(), &ty.shape, axes)?;
+    if axes.is_empty() {
+        // A value without axes is one row of one element.
+        let row = b.push(Op::Reshape(Shape::from([1])), &[x])?;
+        return b.push(Op::Reduce { op, axes: Axes::from_slice(&[0]), keepdims: false }, &[&row]);
+    }
+    b.push(Op::Reduce { op, axes, keepdims }, &[x])
+}
+
+/// Number of elements that a reduction combines.
+pub(crate) fn count(shape: &Shape, axes: &Axes) -> usize {
+    axes.iter().map(|&a| shape[a]).product()
+}
+
+/// The value itself, or widened to `f32` if it is a 16-bit float.
+pub(crate) fn widened<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
+    let dtype = b.ty(x).dtype.compute();
+    cast(b, x, dtype)
+}
+
+/// Floats as they are, integers and booleans as `f64`.
+pub(crate) fn floating<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
+    let dtype = b.ty(x).dtype;
+    if matches!(dtype.kind(), Kind::Bool | Kind::Int) { cast(b, x, DType::F64) } else { Ok(x.clone()) }
+}
+
+/// A host number combined with a value.
+pub(crate) fn with_number<B: Build>(
+    b: &mut B,
+    op: MapOp,
+    x: &B::Value,
+    value: impl Into<Number>,
+) -> Result<B::Value> {
+    let dtype = b.ty(x).dtype;
+    let value = number(b, value.into(), dtype)?;
+    binary(b, op, x, &value)
+}
+
+/// Whether a conversion exists; see [`cast::check`].
+pub fn check_cast(from: DType, to: DType) -> Result<()> {
+    cast::check(from, to)
+}

@@ -1,0 +1,50 @@
+//! `var` and `std`: two passes, so that nothing cancels.
+
+use super::{Build, binary, cast, count, expand, floating, mean, reduce, resolve, unary, widened, with_number};
+use crate::{Error, Number, Result, ops::{MapOp, reduce::ReduceOp}};
+
+/// Variance over axes; none means all. Divides by n - `correction`.
+pub fn var<B: Build>(b: &mut B, x: &B::Value, axes: &[i64], correction: f64, keepdims: bool) -> Result<B::Value> {
+    let dtype = float_dtype(b, x)?;
+    let value = wide_var(b, x, axes, correction, keepdims)?;
+    cast(b, &value, dtype)
+}
+
+/// Standard deviation over axes; none means all. Divides by n - `correction`.
+pub fn std<B: Build>(b: &mut B, x: &B::Value, axes: &[i64], correction: f64, keepdims: bool) -> Result<B::Value> {
+    let dtype = float_dtype(b, x)?;
+    let value = wide_var(b, x, axes, correction, keepdims)?;
+    let root = unary(b, MapOp::Sqrt, &value)?;
+    cast(b, &root, dtype)
+}
+
+fn float_dtype<B: Build>(b: &mut B, x: &B::Value) -> Result<crate::DType> {
+    let dtype = b.ty(x).dtype;
+    if dtype.is_complex() {
+        let supported = crate::DTypeSet::REAL.to_string();
+        return Err(Error::DType { op: "var", dtype, supported });
+    }
+    let x = floating(b, x)?;
+    Ok(b.ty(&x).dtype)
+}
+
+fn wide_var<B: Build>(
+    b: &mut B,
+    x: &B::Value,
+    axes: &[i64],
+    correction: f64,
+    keepdims: bool,
+) -> Result<B::Value> {
+    let x = floating(b, x)?;
+    let x = widened(b, &x)?;
+    let shape = b.ty(&x).shape;
+    let n = count(&shape, &resolve("var", &shape, axes)?);
+    let centre = mean(b, &x, axes, true)?;
+    let centre = expand(b, &centre, &shape)?;
+    let distance = binary(b, MapOp::Subtract, &x, &centre)?;
+    let squares = unary(b, MapOp::Square, &distance)?;
+    let total = reduce(b, ReduceOp::Sum, &squares, axes, keepdims)?;
+    // As NumPy: no degrees of freedom left gives NaN or infinity, not an error.
+    let freedom = (n as f64 - correction).max(0.0);
+    with_number(b, MapOp::Divide, &total, Number::Float(freedom))
+}

@@ -1,0 +1,103 @@
+//! The core of log, log1p and pow.
+//!
+//! A positive number is `2^e · (1 + f)` with `1 + f` in [√½, √2]. With `s = f/(2+f)`, `log(1+f) = 2·atanh(s)
+//! = 2s + s·R(s²)`, a series in `s² <= 0.0295` that needs few terms.
+
+use super::{
+    double::{product, sum_ordered},
+    pick, polynomial,
+};
+use crate::lane::{Arith, F64Lane, FloatLane, IntLane};
+
+/// ln 2 rounded, and the error.
+#[inline(always)]
+pub fn ln2<L: FloatLane>() -> (L, L) {
+    (
+        pick(0.6931471824645996, 0.6931471805599453),
+        pick(-1.9046542121259336e-9, 2.3190468138462996e-17),
+    )
+}
+
+/// Exponent `e` and reduced mantissa `1 + f` of a positive normal number. Other arguments give some numbers that
+/// the caller replaces.
+#[inline(always)]
+pub fn decompose<L: FloatLane>(x: L) -> (L, L) {
+    let (root_half, one, fraction, hidden, offset) = if L::DIGITS == 24 {
+        (0x3f35_04f3, 0x3f80_0000, 0x007f_ffff, 0x4b00_0000, 8388735.0)
+    } else {
+        (0x3fe6_a09e_667f_3bcd, 0x3ff0_0000_0000_0000, 0x000f_ffff_ffff_ffff, 0x4330_0000_0000_0000, 4503599627371519.0)
+    };
+    let moved = x.bits().plus(L::Bits::int(one - root_half));
+    // The biased exponent becomes the low bits of a float whose unit is one; subtracting that float and the bias
+    // converts it without an integer conversion, which AVX2 lacks for 64 bits.
+    let e = L::from_bits(moved.shr(L::DIGITS - 1).or(L::Bits::int(hidden))) - L::real(offset);
+    let mantissa = moved.and(L::Bits::int(fraction)).plus(L::Bits::int(root_half));
+    (e, L::from_bits(mantissa))
+}
+
+/// As [`decompose`], for subnormal numbers too.
+#[inline(always)]
+pub fn decompose_any<L: FloatLane>(x: L) -> (L, L) {
+    let tiny = x.is_lt(pick(f32::MIN_POSITIVE as f64, f64::MIN_POSITIVE));
+    let (e, mantissa) = decompose(L::select(tiny, x * pick(16777216.0, 18014398509481984.0), x));
+    (L::select(tiny, e - pick(24.0, 54.0), e), mantissa)
+}
+
+/// `R(z) = (2·atanh(s) - 2s) / s` for `z = s²` up to 1.0005·0.02944.
+///
+/// For f32 a plain polynomial, error 2^-29 of the logarithm. For f64 the first coefficient is 2/3 itself, so that
+/// [`log_double`] can carry it in two parts; error 2^-65.
+#[inline(always)]
+fn series<L: FloatLane>(z: L) -> L {
+    let inner = polynomial(z, &[0.666667640209198, 0.3997874855995178, 0.2984434962272644], &SERIES);
+    if L::DIGITS == 24 { z * inner } else { z * z.fma(inner, L::real(2.0 / 3.0)) }
+}
+
+const SERIES: [f64; 7] = [
+    0.40000000000001545,
+    0.285714285704008,
+    0.2222222247136692,
+    0.18181788258408438,
+    0.15386591451294188,
+    0.13260420779322168,
+    0.13164937720046163,
+];
+
+/// `e·ln 2 + log(1 + f) + low`, where `low` is far below the last place of `f` or zero.
+#[inline(always)]
+pub fn log_sum<L: FloatLane>(e: L, f: L, low: impl FnOnce(L) -> L) -> L {
+    let (ln2_hi, ln2_lo) = ln2();
+    let s = f / (L::real(2.0) + f);
+    let half_square = L::real(0.5) * f * f;
+    // 2s = f - s·f and s·f = half_square - s·half_square: the small terms are summed first.
+    let small = s.fma(half_square + series(s * s), e.fma(ln2_lo, low(s)));
+    e.fma(ln2_hi, f - (half_square - small))
+}
+
+/// Logarithm of a positive number as `hi + lo` with about 64 bits: what pow multiplies by its exponent.
+#[inline(always)]
+pub fn log_double<L: F64Lane>(x: L) -> (L, L) {
+    let (e, mantissa) = decompose_any(x);
+    let f = mantissa - L::real(1.0);
+    let (d, d_lo) = sum_ordered(L::real(2.0), f);
+    let s = f / d;
+    // What the division left, over d; 1/d = (1 - s)/2.
+    let left = (-s).fma(d_lo, (-s).fma(d, f));
+    let s_lo = left * L::real(0.5).fma(-s, L::real(0.5));
+    let (z, z_error) = product(s, s);
+    let z_lo = (s + s).fma(s_lo, z_error);
+    // (2/3)·z in two parts, then the rest of the series, at most 2^-11 of the sum, in one.
+    let third: L = L::real(2.0 / 3.0);
+    let (a, a_error) = product(third, z);
+    let a_lo = third.fma(z_lo, z.fma(L::real(3.700743415417188e-17), a_error));
+    let (b, b_error) = sum_ordered(a, z * z * polynomial(z, &[0.0], &SERIES));
+    let b_lo = b_error + a_lo;
+    let (p, p_error) = product(s, b);
+    let p_lo = s.fma(b_lo, s_lo.fma(b, p_error));
+    let (m, m_error) = sum_ordered(s + s, p);
+    let m_lo = m_error + (s_lo + s_lo + p_lo);
+    // 40 bits of ln 2, so that the product with e is exact, and the next 53.
+    let (hi, hi_error) = sum_ordered(e * L::real(0.6931471805601177), m);
+    let lo = e.fma(L::real(-1.7239444525614835e-13), hi_error + m_lo);
+    sum_ordered(hi, lo)
+}

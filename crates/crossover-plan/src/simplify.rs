@@ -1,0 +1,143 @@
+//! Graph to draft: views become layouts, equal computations become one, dead ones go, and reductions over
+//! several axes become a row reduction followed by a column reduction.
+//!
+//! Nothing here changes a bit of any result: no algebra on floats, no constant folding, no removal of casts.
+
+use crossover_core::{
+    Graph, Layout, NodeId, Result,
+    graph::{Axes, Node, Op, Type},
+};
+use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
+
+use crate::draft::{Arg, Draft, Item, ItemId, Work};
+
+/// What identifies a computation: what it does, and to what.
+type Key = (Work, SmallVec<[Arg; 3]>);
+
+struct Simplifier {
+    draft: Draft,
+    /// For every node of the graph, the elements it stands for.
+    values: Vec<Option<Arg>>,
+    seen: FxHashMap<Key, ItemId>,
+}
+
+pub(crate) fn graph(graph: &Graph) -> Result<Draft> {
+    let live = live_nodes(graph);
+    let mut s = Simplifier {
+        draft: Draft::default(),
+        values: vec![None; graph.nodes().len()],
+        seen: FxHashMap::default(),
+    };
+    for (at, node) in graph.nodes().iter().enumerate() {
+        // Inputs keep their numbers even when nothing reads them.
+        if live[at] || matches!(node.op, Op::Input { .. }) {
+            s.values[at] = Some(s.node(node));
+        }
+    }
+    for &output in graph.outputs() {
+        let value = s.value(output);
+        let item = s.materialised(value);
+        s.draft.outputs.push(item);
+    }
+    Ok(s.draft)
+}
+
+fn live_nodes(graph: &Graph) -> Vec<bool> {
+    let mut live = vec![false; graph.nodes().len()];
+    for output in graph.outputs() {
+        live[output.index()] = true;
+    }
+    for (at, node) in graph.nodes().iter().enumerate().rev() {
+        if live[at] {
+            for arg in &node.args {
+                live[arg.index()] = true;
+            }
+        }
+    }
+    live
+}
+
+impl Simplifier {
+    fn value(&self, id: NodeId) -> Arg {
+        self.values[id.index()].clone().expect("operands come before their users, and users keep them alive")
+    }
+
+    fn node(&mut self, node: &Node) -> Arg {
+        if node.op.is_view() {
+            let base = self.value(node.args[0]);
+            return self.view(&node.op, base);
+        }
+        let args: SmallVec<[Arg; 3]> = node.args.iter().map(|a| self.value(*a)).collect();
+        if let Op::Reduce { op, axes, .. } = &node.op {
+            let rank = args[0].layout.shape.rank();
+            let row = trailing(axes, rank);
+            if row > 0 && row < axes.len() {
+                // Trailing reduced axes form a row; the others form a column of its results.
+                let (others, last): (Axes, Axes) = axes.iter().copied().partition(|&a| a < rank - row);
+                let first = self.reduce(*op, args, last);
+                let kept = self.reduce(*op, smallvec![first], others);
+                let shape = node.ty.shape.clone();
+                let layout = kept.layout.reshape(&shape).expect("a fresh result is contiguous");
+                return Arg { item: kept.item, layout };
+            }
+        }
+        self.item(Work::Op(node.op.clone()), args, node.ty.clone())
+    }
+
+    /// A reduction that keeps its axes with length 1.
+    fn reduce(
+        &mut self,
+        op: crossover_core::ops::reduce::ReduceOp,
+        args: SmallVec<[Arg; 3]>,
+        axes: Axes,
+    ) -> Arg {
+        let item = &self.draft.items[args[0].item];
+        let dtype = op.result(item.ty.dtype).expect("the graph was verified");
+        let shape = args[0].layout.shape.reduced(&axes, true);
+        self.item(Work::Op(Op::Reduce { op, axes, keepdims: true }), args, Type { dtype, shape })
+    }
+
+    /// A view as a layout, or as a copy where strides cannot say it.
+    fn view(&mut self, op: &Op, base: Arg) -> Arg {
+        if let Some(layout) = op.view(&base.layout) {
+            return Arg { item: base.item, layout };
+        }
+        let item = self.materialised(base);
+        let shape = self.draft.items[item].ty.shape.clone();
+        let layout = op.view(&Layout::contiguous(shape)).expect("strides express any view of contiguous elements");
+        Arg { item, layout }
+    }
+
+    /// The item whose row-major result is exactly these elements.
+    fn materialised(&mut self, value: Arg) -> ItemId {
+        let item = &self.draft.items[value.item];
+        let scalar = matches!(item.work, Work::Op(Op::Scalar { .. }));
+        let whole = value.layout.shape.size() == item.ty.shape.size()
+            && value.layout.offset == 0
+            && value.layout.is_contiguous();
+        if whole && !scalar {
+            return value.item;
+        }
+        let ty = Type { dtype: item.ty.dtype, shape: value.layout.shape.clone() };
+        self.item(Work::Copy, smallvec![value], ty).item
+    }
+
+    fn item(&mut self, work: Work, args: SmallVec<[Arg; 3]>, ty: Type) -> Arg {
+        let layout = Layout::contiguous(ty.shape.clone());
+        let key = (work, args);
+        if let Some(&item) = self.seen.get(&key) {
+            return Arg { item, layout };
+        }
+        let item = self.draft.items.len();
+        let (work, args) = key.clone();
+        self.seen.insert(key, item);
+        self.draft.items.push(Item { work, args, ty });
+        Arg { item, layout }
+    }
+}
+
+/// How many of the sorted axes form a suffix of all `rank` axes.
+pub(crate) fn trailing(axes: &[usize], rank: usize) -> usize {
+    axes.iter().rev().enumerate().take_while(|&(i, &a)| a + i + 1 == rank).count()
+}

@@ -1,0 +1,173 @@
+//! Plans of typical array code, as people read them.
+
+use crossover_core::{DType, Element, Graph, NodeId, Shape, compose, graph::Op, ops::MapOp, ops::reduce::ReduceOp};
+use crossover_plan::{Options, Plan};
+
+fn plan(build: impl FnOnce(&mut Graph) -> crossover_core::Result<NodeId>) -> Plan {
+    let mut graph = Graph::new();
+    let out = build(&mut graph).unwrap();
+    graph.output(out);
+    graph.verify().unwrap();
+    Plan::new(&graph, Options::default()).unwrap()
+}
+
+fn matrix(g: &mut Graph, rows: usize, columns: usize) -> NodeId {
+    g.input(DType::F32, Shape::from([rows, columns])).unwrap()
+}
+
+#[test]
+fn an_expression_is_one_map() {
+    let plan = plan(|g| {
+        let a = g.input(DType::F64, Shape::from([10_000_000]))?;
+        let b = g.input(DType::F64, Shape::from([10_000_000]))?;
+        let product = compose::binary(g, MapOp::Multiply, &a, &b)?;
+        let root = compose::unary(g, MapOp::Sqrt, &a)?;
+        let sum = compose::binary(g, MapOp::Add, &product, &root)?;
+        let two = compose::number(g, 2.into(), DType::F64)?;
+        let half = compose::binary(g, MapOp::Divide, &b, &two)?;
+        compose::binary(g, MapOp::Subtract, &sum, &half)
+    });
+    insta::assert_snapshot!(plan.explain(None));
+}
+
+#[test]
+fn softmax_is_one_row_kernel() {
+    let plan = plan(|g| {
+        let x = matrix(g, 4096, 1024);
+        compose::softmax(g, &x, -1)
+    });
+    insta::assert_snapshot!(plan.explain(None));
+}
+
+#[test]
+fn layer_norm_with_scale_and_shift_is_one_row_kernel() {
+    let plan = plan(|g| {
+        let x = matrix(g, 1024, 768);
+        let scale = g.input(DType::F32, Shape::from([768]))?;
+        let shift = g.input(DType::F32, Shape::from([768]))?;
+        compose::layer_norm(g, &x, Some(&scale), Some(&shift), 1e-5)
+    });
+    insta::assert_snapshot!(plan.explain(None));
+}
+
+#[test]
+fn half_precision_rounds_once_at_the_end_of_a_norm() {
+    let plan = plan(|g| {
+        let x = g.input(DType::BF16, Shape::from([16, 4096]))?;
+        compose::layer_norm(g, &x, None, None, 1e-5)
+    });
+    insta::assert_snapshot!(plan.explain(None));
+}
+
+#[test]
+fn standardised_columns_are_one_column_kernel() {
+    let plan = plan(|g| {
+        let x = matrix(g, 10000, 1000);
+        compose::standardise(g, &x, 0)
+    });
+    insta::assert_snapshot!(plan.explain(None));
+}
+
+#[test]
+fn a_mean_written_twice_is_computed_once() {
+    let plan = plan(|g| {
+        let x = matrix(g, 64, 32);
+        let mean = compose::mean(g, &x, &[1], true)?;
+        let again = compose::mean(g, &x, &[1], true)?;
+        let centred = compose::binary(g, MapOp::Subtract, &x, &mean)?;
+        compose::binary(g, MapOp::Divide, &centred, &again)
+    });
+    // The two divisors are different host scalars, so only the sums are shared.
+    insta::assert_snapshot!(plan.explain(None));
+}
+
+#[test]
+fn reductions_over_scattered_axes_are_a_row_and_a_column() {
+    let plan = plan(|g| {
+        let x = g.input(DType::F32, Shape::from([4, 5, 6, 7]))?;
+        compose::sum(g, &x, &[0, 2, 3], false)
+    });
+    insta::assert_snapshot!(plan.explain(None));
+}
+
+#[test]
+fn long_rows_are_read_again_for_a_dependent_use() {
+    let plan = plan(|g| {
+        let x = g.input(DType::F32, Shape::from([1_000_000]))?;
+        let total = compose::sum(g, &x, &[], false)?;
+        compose::binary(g, MapOp::Divide, &x, &total)
+    });
+    insta::assert_snapshot!(plan.explain(None));
+}
+
+#[test]
+fn pi_by_sampling_draws_inside_the_reduction() {
+    let plan = plan(|g| {
+        let key = g.input(DType::U32, Shape::from([2]))?;
+        let other = g.input(DType::U32, Shape::from([2]))?;
+        let shape = Shape::from([10_000_000]);
+        let (x, y) = (compose::uniform(g, &key, &shape, DType::F32)?, compose::uniform(g, &other, &shape, DType::F32)?);
+        let (x, y) = (compose::unary(g, MapOp::Square, &x)?, compose::unary(g, MapOp::Square, &y)?);
+        let radius = compose::binary(g, MapOp::Add, &x, &y)?;
+        let one = g.scalar(1f32.to_scalar());
+        let inside = compose::binary(g, MapOp::LessEqual, &radius, &one)?;
+        compose::sum(g, &inside, &[], false)
+    });
+    insta::assert_snapshot!(plan.explain(None));
+}
+
+#[test]
+fn views_are_free_and_a_transposed_operand_is_strided() {
+    let plan = plan(|g| {
+        let x = matrix(g, 3, 4);
+        let turned = g.push(Op::Permute([1usize, 0].into_iter().collect()), &[x])?;
+        let flipped = g.push(Op::Flip([0usize].into_iter().collect()), &[turned])?;
+        let flat = g.push(Op::Reshape(Shape::from([12])), &[flipped])?;
+        compose::unary(g, MapOp::Exp, &flat)
+    });
+    insta::assert_snapshot!(plan.explain(None));
+}
+
+#[test]
+fn joined_arrays_are_copied_into_place() {
+    let plan = plan(|g| {
+        let (a, b) = (matrix(g, 2, 3), matrix(g, 4, 3));
+        let joined = g.push(Op::Concat { axis: 0 }, &[a, b])?;
+        compose::unary(g, MapOp::Negative, &joined)
+    });
+    insta::assert_snapshot!(plan.explain(None));
+}
+
+#[test]
+fn a_matrix_product_is_a_call_and_its_bias_a_map() {
+    let plan = plan(|g| {
+        let (a, b) = (matrix(g, 8, 16), matrix(g, 16, 4));
+        let bias = g.input(DType::F32, Shape::from([4]))?;
+        let product = compose::matmul(g, &a, &b)?;
+        let shifted = compose::binary(g, MapOp::Add, &product, &bias)?;
+        compose::unary(g, MapOp::Gelu, &shifted)
+    });
+    insta::assert_snapshot!(plan.explain(None));
+}
+
+#[test]
+fn an_operand_read_in_two_orders_is_stored_between() {
+    let plan = plan(|g| {
+        let x = matrix(g, 4, 4);
+        let y = compose::unary(g, MapOp::Exp, &x)?;
+        let turned = g.push(Op::Permute([1usize, 0].into_iter().collect()), &[y])?;
+        compose::binary(g, MapOp::Add, &y, &turned)
+    });
+    insta::assert_snapshot!(plan.explain(None));
+}
+
+#[test]
+fn without_fusion_every_node_is_a_kernel() {
+    let mut graph = Graph::new();
+    let x = graph.input(DType::F32, Shape::from([8, 8])).unwrap();
+    let y = compose::softmax(&mut graph, &x, -1).unwrap();
+    graph.output(y);
+    let plan = Plan::new(&graph, Options { fusion: false }).unwrap();
+    let maximum = graph.nodes().iter().filter(|n| matches!(n.op, Op::Reduce { op: ReduceOp::Max, .. })).count();
+    assert_eq!((plan.launches.len(), maximum), (5, 1));
+}
