@@ -16,8 +16,6 @@ import machine
 from peer import MODULES
 
 HERE = Path(__file__).resolve().parent
-# Share of the cores used by other programs above which a figure deserves no trust.
-DISTURBED = 0.05
 
 
 def parse() -> argparse.Namespace:
@@ -86,15 +84,14 @@ def measure(workload, rng, peers: list, ours, budget_s: float) -> tuple:
                 failures[worker.name] = {"error": f"{type(error).__name__}: {error}"}
     mine = ready.get(ours.name) if ours else None
     others = [c for c in ready.values() if c is not mine]
-    watch = machine.Disturbance([worker.process.pid for worker in peers + ([ours] if ours else [])])
-    rounds = take_turns(others, mine, budget_s) if ready else 0
-    disturbed = watch.fraction()
+    pids = [worker.process.pid for worker in peers + ([ours] if ours else [])]
+    conditions = take_turns(others, mine, budget_s, pids) if ready else {"rounds": 0, "quiet_rounds": 0}
     for worker in peers + ([ours] if ours else []):
         if worker.name in ready:
             worker.drop(workload.name)
     row = {c.name: c.summary() for c in ready.values()} | failures
     our_result = row.pop(ours.name, None) if ours else None
-    return row, our_result, {"rounds": rounds, "other_programs_core_share": disturbed}
+    return row, our_result, conditions
 
 
 def main() -> int:
@@ -105,7 +102,8 @@ def main() -> int:
 
     import report
     from workloads import WORKLOADS
-    from worker import Worker
+    from timing import FEWEST_ROUNDS
+    from worker import Worker, WorkerError
 
     chosen = [w for w in WORKLOADS if not arguments.only or any(part in w.name for part in arguments.only)]
     if not chosen:
@@ -116,29 +114,37 @@ def main() -> int:
     seed = arguments.seed if arguments.seed is not None else secrets.randbits(32)
     rng = np.random.default_rng(seed)
     bandwidth = machine.bandwidth(threads)
-    print(f"{machine.processor()}, {threads} threads; GB/s: " + ", ".join(f"{k} {v:g}" for k, v in bandwidth.items()))
+    print(f"{machine.processor()}, {threads} threads, seed {seed}")
     peers = [] if arguments.ours_only else start_peers(threads)
     ours = None
     rows, results = [], []
     try:
         if not arguments.peers_only:
-            ours = Worker([str(arguments.worker), "bench-worker", "--threads", str(threads)])
+            try:
+                ours = Worker([str(arguments.worker), "bench-worker", "--threads", str(threads)])
+            except (OSError, WorkerError) as error:
+                print(f"{arguments.worker} bench-worker could not be started: {error}")
+                return 1
         for workload in chosen:
             print(f"  {workload.title} …", flush=True)
             row, mine, conditions = measure(workload, rng, peers, ours, 0.5 if arguments.quick else 3.0)
             for name, engine in (row | ({"ours": mine} if mine else {})).items():
                 if "error" in engine:
                     print(f"    {name}: {engine['error']}")
-            disturbed = conditions["other_programs_core_share"]
-            if disturbed is not None and disturbed > DISTURBED:
-                print(f"    disturbed: other programs used {disturbed:.0%} of the cores meanwhile")
+            if conditions["rounds"] and conditions["quiet_rounds"] < FEWEST_ROUNDS:
+                share = conditions["other_programs_core_share"] or 0.0
+                print(f"    disturbed: other programs used {share:.0%} of the cores, no {FEWEST_ROUNDS} quiet rounds")
             rows.append((workload, row, mine, report.judge(workload, row, mine)))
             results.append(report.record(*rows[-1], conditions))
     finally:
         for worker in peers + ([ours] if ours else []):
             worker.close()
 
+    # Again at the end: the better of two moments is nearer to what the memory can do.
+    for kind, rate in machine.bandwidth(threads).items():
+        bandwidth[kind] = max(rate, bandwidth.get(kind, 0.0))
     print("\n" + report.table(rows, [peer.name for peer in peers], ours is not None))
+    print("\nmemory GB/s: " + ", ".join(f"{kind} {rate:g}" for kind, rate in bandwidth.items()))
     document = {
         "command": arguments.command,
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),

@@ -5,6 +5,8 @@ import time
 from dataclasses import dataclass, field
 from typing import Callable
 
+from machine import Disturbance
+
 # A sample lasts at least this long, so that the clock and the loop around it do not count.
 SAMPLE_SECONDS = 2e-3
 # The other engines' threads spin for some milliseconds after their work; let them fall asleep before the next turn.
@@ -12,6 +14,10 @@ REST_SECONDS = 15e-3
 # Untimed work before each sample, to wake the engine's own threads and fill the caches again.
 WARM_SECONDS = 4e-3
 FEWEST_ROUNDS = 15
+# Core time is counted in ticks of 10 ms; over this long they say something.
+BLOCK_SECONDS = 0.3
+# Share of all core time used by other programs above which a block is measured again.
+DISTURBED = 0.05
 MOST_ROUNDS = 200
 
 
@@ -61,22 +67,44 @@ class Contestant:
         }
 
 
-def take_turns(peers: list[Contestant], ours: Contestant | None, budget_s: float) -> int:
-    """Rounds of peer 1, ours, peer 2, ours, … until each engine had its budget. Returns the rounds run."""
+def one_round(peers: list[Contestant], ours: Contestant | None, number: int) -> None:
+    """Peer 1, ours, peer 2, ours, …"""
+    # Turning the order round each time keeps one engine from always following the same other one.
+    for peer in peers if number % 2 == 0 else reversed(peers):
+        peer.sample()
+        if ours:
+            ours.sample()
+    if not peers and ours:
+        ours.sample()
+
+
+def take_turns(peers: list[Contestant], ours: Contestant | None, budget_s: float, pids: list[int]) -> dict:
+    """Rounds until each engine had its budget. Blocks of rounds during which other programs were busy are measured
+    again, up to three times the budget; returns how that went."""
     everyone = peers + ([ours] if ours else [])
     for contestant in everyone:
         contestant.calibrate()
+    budget_s *= len(everyone)
+    whole = Disturbance(pids)
     began = time.perf_counter()
-    rounds = 0
-    while rounds < MOST_ROUNDS:
-        if rounds >= FEWEST_ROUNDS and time.perf_counter() - began > budget_s * len(everyone):
+    rounds, kept, disturbed = 0, 0, {c.name: [] for c in everyone}
+    while kept < MOST_ROUNDS:
+        spent = time.perf_counter() - began
+        if (kept >= FEWEST_ROUNDS and spent > budget_s) or (rounds >= FEWEST_ROUNDS and spent > 3 * budget_s):
             break
-        # Turning the order round each time keeps one engine from always following the same other one.
-        for peer in peers if rounds % 2 == 0 else reversed(peers):
-            peer.sample()
-            if ours:
-                ours.sample()
-        if not peers and ours:
-            ours.sample()
-        rounds += 1
-    return rounds
+        block, watch, first = time.perf_counter(), Disturbance(pids), rounds
+        marks = [len(c.samples) for c in everyone]
+        while time.perf_counter() - block < BLOCK_SECONDS:
+            one_round(peers, ours, rounds)
+            rounds += 1
+        if (watch.fraction() or 0.0) <= DISTURBED:
+            kept += rounds - first
+            continue
+        for contestant, mark in zip(everyone, marks):
+            disturbed[contestant.name] += contestant.samples[mark:]
+            del contestant.samples[mark:]
+    if kept < FEWEST_ROUNDS:
+        # Too few quiet moments to choose from: use all and say so.
+        for contestant in everyone:
+            contestant.samples += disturbed[contestant.name]
+    return {"rounds": rounds, "quiet_rounds": kept, "other_programs_core_share": whole.fraction()}

@@ -51,7 +51,8 @@ impl Step {
         match self {
             Self::Fmt => {
                 let mut command = workspace::cargo();
-                command.args(["fmt", "--all", "--check"]);
+                // Names are enough; the whole difference can be thousands of lines.
+                command.args(["fmt", "--all", "--", "--check", "--files-with-diff"]);
                 step::tool(&mut command, "cargo fmt --all")
             }
             Self::Deps => deps::check(),

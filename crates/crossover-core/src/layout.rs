@@ -108,14 +108,18 @@ impl Layout {
         }
     }
 
-    /// The given axes reversed.
+    /// The given axes reversed; each is given once.
     pub fn flip(&self, axes: &[usize]) -> Layout {
         let mut out = self.clone();
+        // The offset of an empty view stays where it is, so that it never points outside the buffer.
+        let empty = self.shape.size() == 0;
         for &axis in axes {
-            if let Some(last) = self.shape[axis].checked_sub(1) {
-                out.offset = out.offset.wrapping_add_signed(last as isize * self.strides[axis]);
-                out.strides[axis] = -self.strides[axis];
+            let last = self.shape[axis].saturating_sub(1) as isize;
+            if !empty {
+                out.offset = out.offset.wrapping_add_signed(last * self.strides[axis]);
             }
+            // Axes of length 1 may have any stride, the most negative one included.
+            out.strides[axis] = self.strides[axis].wrapping_neg();
         }
         out
     }
@@ -123,12 +127,14 @@ impl Layout {
     /// One span per axis; the caller has checked that they lie inside.
     pub fn slice(&self, spans: &[Span]) -> Layout {
         let mut out = self.clone();
+        let empty = self.shape.size() == 0 || spans.iter().any(|span| span.length == 0);
         for (axis, span) in spans.iter().enumerate() {
-            if span.length > 0 {
+            if !empty {
                 out.offset = out.offset.wrapping_add_signed(span.start as isize * self.strides[axis]);
             }
             out.shape.dims_mut()[axis] = span.length;
-            out.strides[axis] = self.strides[axis] * span.step;
+            // A product that overflows belongs to a span of at most one entry, along which nothing ever steps.
+            out.strides[axis] = self.strides[axis].checked_mul(span.step).unwrap_or(0);
         }
         out
     }
@@ -197,7 +203,7 @@ impl Layout {
         self.is_contiguous().then(|| Layout {
             shape: inner.shape.clone(),
             strides: inner.strides.clone(),
-            offset: self.offset + inner.offset,
+            offset: self.offset.wrapping_add(inner.offset),
         })
     }
 }
@@ -219,11 +225,13 @@ impl Iterator for Positions<'_> {
         let here = self.at as usize;
         for axis in (0..self.index.len()).rev() {
             self.index[axis] += 1;
-            self.at += self.layout.strides[axis];
+            // Axes of length 1 may have any stride: stepping over their end and back wraps.
+            self.at = self.at.wrapping_add(self.layout.strides[axis]);
             if self.index[axis] < self.layout.shape[axis] {
                 break;
             }
-            self.at -= self.layout.strides[axis] * self.layout.shape[axis] as isize;
+            let walked = self.layout.strides[axis].wrapping_mul(self.layout.shape[axis] as isize);
+            self.at = self.at.wrapping_sub(walked);
             self.index[axis] = 0;
         }
         Some(here)

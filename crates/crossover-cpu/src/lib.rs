@@ -1,1 +1,10 @@
-//! Placeholder.
+//! The CPU backend: fused kernels as short programs of SIMD loops over tiles that stay in the first-level cache,
+//! split over threads above a measured amount of work; matrix products, scans and lookups as kernels of their own;
+//! and pooled host memory.
+//!
+//! Results do not depend on the number of threads, the level of [`Simd`], or how a kernel is cut into tiles.
+
+mod simd;
+pub mod tile;
+
+pub use simd::Simd;

@@ -243,19 +243,21 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// Buffers the kernel reads.
-    pub fn reads(&self) -> Vec<BufferId> {
-        match self {
-            Kernel::Fused(k) => k.loads.iter().map(|l| l.buffer).collect(),
-            Kernel::Call(c) => c.operands.iter().map(|o| o.buffer).collect(),
-        }
+    /// Buffers the kernel reads, one per load or operand.
+    pub fn reads(&self) -> impl Iterator<Item = BufferId> + '_ {
+        let (loads, operands): (&[Load], &[Operand]) = match self {
+            Kernel::Fused(k) => (&k.loads, &[]),
+            Kernel::Call(c) => (&[], &c.operands),
+        };
+        loads.iter().map(|l| l.buffer).chain(operands.iter().map(|o| o.buffer))
     }
 
-    /// Buffers the kernel writes.
-    pub fn writes(&self) -> Vec<BufferId> {
-        match self {
-            Kernel::Fused(k) => k.stores.iter().map(|s| s.buffer).collect(),
-            Kernel::Call(c) => vec![c.output],
-        }
+    /// Buffers the kernel writes, one per store.
+    pub fn writes(&self) -> impl Iterator<Item = BufferId> + '_ {
+        let (stores, output): (&[Store], _) = match self {
+            Kernel::Fused(k) => (&k.stores, None),
+            Kernel::Call(c) => (&[], Some(c.output)),
+        };
+        stores.iter().map(|s| s.buffer).chain(output)
     }
 }

@@ -155,7 +155,7 @@ fn call(item: &Item, id: ItemId, buffers: &mut Buffers<'_>) -> Call {
 fn release(plan: &mut Plan) {
     let mut last = vec![None; plan.buffers.len()];
     for (at, launch) in plan.launches.iter().enumerate() {
-        for buffer in launch.kernel.reads().into_iter().chain(launch.kernel.writes()) {
+        for buffer in launch.kernel.reads().chain(launch.kernel.writes()) {
             last[buffer.0 as usize] = Some(at);
         }
     }

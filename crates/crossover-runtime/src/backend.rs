@@ -5,7 +5,7 @@
 //! without looking.
 
 use crossover_core::{DType, Scalar};
-use crossover_plan::kernel::{Fused, Kernel, Space, Window};
+use crossover_plan::kernel::{Fused, Kernel, Load, Space, StepOp, Window};
 
 use crate::{Error, Result};
 
@@ -67,13 +67,15 @@ impl<'a> Launch<'a> {
         outputs: &'a [Block],
         scalars: &'a [Scalar],
     ) -> Result<Launch<'a>> {
-        let (reads, writes) = needs(kernel);
-        check("input", &reads, inputs)?;
-        check("output", &writes, outputs)?;
-        if let Kernel::Fused(fused) = kernel {
-            check_scalars(fused, scalars)?;
-        }
-        Ok(Launch { inputs, outputs, scalars })
+        Signature::new(kernel).launch(inputs, outputs, scalars)
+    }
+
+    /// The same launch on blocks of equal size elsewhere.
+    pub(crate) fn moved_to<'b>(&self, inputs: &'b [Block], outputs: &'b [Block]) -> Launch<'b>
+    where
+        'a: 'b,
+    {
+        Launch { inputs, outputs, scalars: self.scalars }
     }
 
     /// One block per load or operand.
@@ -92,18 +94,73 @@ impl<'a> Launch<'a> {
     }
 }
 
-/// Bytes each input and output must have at least.
-fn needs(kernel: &Kernel) -> (Vec<usize>, Vec<usize>) {
-    match kernel {
-        Kernel::Fused(k) => (
-            k.loads.iter().map(|l| window_bytes(&k.space, &l.window, l.dtype)).collect(),
-            k.stores.iter().map(|s| window_bytes(&k.space, &s.window, s.dtype)).collect(),
-        ),
-        Kernel::Call(c) => (
-            c.operands.iter().map(|o| o.layout.extent().1 * o.dtype.size()).collect(),
-            vec![c.layout.extent().1 * c.dtype.size()],
-        ),
+/// What a kernel asks of its arguments; made once per plan.
+#[derive(Debug, Clone)]
+pub struct Signature {
+    /// Bytes each input must have at least.
+    inputs: Vec<usize>,
+    /// Bytes each output must have at least.
+    outputs: Vec<usize>,
+    /// Slots of host scalars, with the dtype they are held in.
+    scalars: Vec<(u16, DType)>,
+}
+
+impl Signature {
+    /// The signature of a kernel.
+    pub fn new(kernel: &Kernel) -> Signature {
+        match kernel {
+            Kernel::Fused(k) => Signature {
+                inputs: k.loads.iter().map(|l| load_bytes(k, l)).collect(),
+                outputs: k.stores.iter().map(|s| window_bytes(&k.space, &s.window, s.dtype)).collect(),
+                scalars: scalar_slots(k),
+            },
+            Kernel::Call(c) => Signature {
+                inputs: c.operands.iter().map(|o| o.layout.extent().1 * o.dtype.size()).collect(),
+                outputs: vec![c.layout.extent().1 * c.dtype.size()],
+                scalars: Vec::new(),
+            },
+        }
     }
+
+    /// Checks arguments; see [`Launch::new`].
+    pub fn launch<'a>(
+        &self,
+        inputs: &'a [Block],
+        outputs: &'a [Block],
+        scalars: &'a [Scalar],
+    ) -> Result<Launch<'a>> {
+        check("input", &self.inputs, inputs)?;
+        check("output", &self.outputs, outputs)?;
+        for &(slot, dtype) in &self.scalars {
+            match scalars.get(slot as usize) {
+                Some(value) if value.dtype().compute() == dtype => {}
+                Some(value) => {
+                    let what = format!("scalar {slot} is {}, the kernel wants {dtype}", value.dtype());
+                    return Err(Error::Internal(what));
+                }
+                None => return Err(Error::Internal(format!("scalar {slot} of {} is missing", scalars.len()))),
+            }
+        }
+        Ok(Launch { inputs, outputs, scalars })
+    }
+}
+
+/// Bytes a load must have; the key of a random step is two words.
+fn load_bytes(kernel: &Fused, load: &Load) -> usize {
+    let position = kernel.loads.iter().position(|l| std::ptr::eq(l, load));
+    let is_key = kernel
+        .steps
+        .iter()
+        .any(|s| matches!(s.op, StepOp::Random { key, .. } if Some(key as usize) == position));
+    if is_key { (load.window.offset + 2) * load.dtype.size() } else { window_bytes(&kernel.space, &load.window, load.dtype) }
+}
+
+fn scalar_slots(kernel: &Fused) -> Vec<(u16, DType)> {
+    kernel
+        .steps
+        .iter()
+        .filter_map(|s| if let StepOp::Scalar(slot) = s.op { Some((slot, s.dtype)) } else { None })
+        .collect()
 }
 
 fn window_bytes(space: &Space, window: &Window, dtype: DType) -> usize {
@@ -125,25 +182,6 @@ fn check(what: &str, needed: &[usize], blocks: &[Block]) -> Result<()> {
                 "{what} {i} has {} bytes, the kernel touches {bytes}",
                 block.bytes
             )));
-        }
-    }
-    Ok(())
-}
-
-fn check_scalars(fused: &Fused, scalars: &[Scalar]) -> Result<()> {
-    use crossover_plan::kernel::StepOp;
-    for step in &fused.steps {
-        if let StepOp::Scalar(slot) = step.op {
-            match scalars.get(slot as usize) {
-                Some(value) if value.dtype().compute() == step.dtype => {}
-                Some(value) => {
-                    let what = format!("scalar {slot} is {}, the kernel wants {}", value.dtype(), step.dtype);
-                    return Err(Error::Internal(what));
-                }
-                None => {
-                    return Err(Error::Internal(format!("scalar {slot} of {} is missing", scalars.len())));
-                }
-            }
         }
     }
     Ok(())

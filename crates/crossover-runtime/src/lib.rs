@@ -2,7 +2,14 @@
 //! executor, trace spans and a simulated device.
 
 mod backend;
+mod buffer;
+mod cache;
 mod error;
+mod executor;
+pub mod sim;
+pub mod trace;
 
-pub use backend::{Address, Backend, Block, Executable, Launch};
+pub use backend::{Address, Backend, Block, Executable, Launch, Signature};
+pub use buffer::{Buffer, Device, Machine};
 pub use error::{Error, Result};
+pub use executor::{Counts, Executor, Placement, Prepared, Stats};

@@ -27,7 +27,10 @@ impl Op {
             return Err(Error::Value { op, what: format!("takes {wanted} operands, {} given", args.len()) });
         }
         match self {
-            Op::Input { ty, .. } => Ok(ty.clone()),
+            Op::Input { ty, .. } => {
+                Shape::checked(op, ty.shape.iter().copied())?;
+                Ok(ty.clone())
+            }
             Op::Scalar { dtype, .. } => Ok(Type { dtype: *dtype, shape: Shape::scalar() }),
             Op::Index { shape, axis } => {
                 check_axes(op, shape, &[*axis])?;
@@ -109,7 +112,13 @@ impl Op {
                 Shape::checked(op, shape.iter().copied())?;
                 Layout::contiguous(from.clone()).expand(shape).map(|l| l.shape)
             }
-            Op::Flip(axes) => check_axes(op, from, axes).map(|()| from.clone()),
+            Op::Flip(axes) => {
+                check_axes(op, from, axes)?;
+                if (1..axes.len()).any(|i| axes[..i].contains(&axes[i])) {
+                    return Err(Error::Value { op, what: format!("axes {axes:?} name an axis twice") });
+                }
+                Ok(from.clone())
+            }
             Op::Slice(spans) => {
                 if spans.len() != from.rank() {
                     let what = format!("{} spans for {} axes", spans.len(), from.rank());
@@ -147,6 +156,10 @@ fn check_strided(layout: &Layout, from: &Shape) -> Result<()> {
         return Err(Error::Value { op, what });
     }
     if layout.shape.size() == 0 {
+        if layout.offset > from.size() {
+            let what = format!("offset {} is outside the {} elements", layout.offset, from.size());
+            return Err(Error::Value { op, what });
+        }
         return Ok(());
     }
     let (mut low, mut high) = (layout.offset as i128, layout.offset as i128);

@@ -4,7 +4,7 @@
 //! except inside brackets, and `#` starts a comment. Whatever the text is, reading it takes memory and time in
 //! proportion to its length, and ends in a graph that passes the verifier or in an error that names the line.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use smallvec::SmallVec;
 
@@ -37,7 +37,7 @@ pub(crate) fn read(lexer: &mut Lexer<'_>) -> Result<Graph> {
     lexer.skip_lines();
     lexer.expect_word("graph")?;
     lexer.expect('{')?;
-    let mut reader = Reader { graph: Graph::new(), names: HashMap::new() };
+    let mut reader = Reader { graph: Graph::new(), names: HashMap::new(), slots: HashSet::new() };
     loop {
         lexer.skip_lines();
         match lexer.peek() {
@@ -66,6 +66,8 @@ fn end_of_statement(lexer: &mut Lexer<'_>) -> Result<()> {
 struct Reader<'a> {
     graph: Graph,
     names: HashMap<&'a str, NodeId>,
+    /// Scalar slots whose value the text has given.
+    slots: HashSet<u32>,
 }
 
 impl<'a> Reader<'a> {
@@ -181,27 +183,21 @@ impl<'a> Reader<'a> {
     fn scalar(&mut self, lexer: &mut Lexer<'a>) -> Result<NodeId> {
         let dtype = read_dtype(lexer)?;
         let value = literal::read(lexer, dtype)?;
-        if !lexer.accept_word("slot") {
-            return Ok(self.graph.scalar(value));
-        }
-        let slot: u32 = read_number(lexer, "the number of a slot")?;
-        if slot > MAX_SLOT {
+        let next = self.graph.scalars.len() as u32;
+        let slot = if lexer.accept_word("slot") { read_number(lexer, "the number of a slot")? } else { next };
+        if slot > next.max(MAX_SLOT) {
             return Err(lexer.wrong(format!("slot {slot} is above {MAX_SLOT}")));
         }
         // A slot that no node names has no value in the text; any value will do.
         let at = slot as usize;
-        let taken = at < self.graph.scalars.len();
-        if !taken {
+        if slot >= next {
             self.graph.scalars.resize(at + 1, Scalar::zero(crate::DType::Bool));
-            self.graph.scalars[at] = value;
-        } else if self.graph.scalars[at] != value {
-            let fresh = !self.graph.nodes.iter().any(|n| matches!(n.op, Op::Scalar { slot: s, .. } if s == slot));
-            if !fresh {
-                let held = literal::write(self.graph.scalars[at]);
-                return Err(lexer.wrong(format!("slot {slot} holds {held} already")));
-            }
-            self.graph.scalars[at] = value;
         }
+        if !self.slots.insert(slot) && self.graph.scalars[at] != value {
+            let held = literal::write(self.graph.scalars[at]);
+            return Err(lexer.wrong(format!("slot {slot} holds {held} already")));
+        }
+        self.graph.scalars[at] = value;
         self.graph.push(Op::Scalar { slot, dtype }, &[])
     }
 

@@ -1,1 +1,26 @@
-//! Reference.
+//! The reference interpreter: the definition of every op, written to be obviously right and nothing else.
+//!
+//! [`map`] is one elementwise op on single values, [`evaluate`] a whole graph node by node. Every backend must give
+//! the same bits, except for [`crate::graph::Op::MatMul`], whose result here is the centre of an error bound.
+//!
+//! NaN bits. Movement (views, `concat`, `take`, `where`) and ops whose rule is
+//! [`NanRule::Exact`](crate::ops::NanRule) keep the bits of a NaN, in 16-bit dtypes too. Whatever else an op,
+//! a reduction, a scan, a matrix product or a conversion makes, a NaN result is the canonical one of its dtype.
+//!
+//! Cases that every backend runs are read by [`corpus`], and [`random_graph`] makes graphs for property tests.
+
+//pub mod corpus;
+mod elementwise;
+mod evaluate;
+//mod generate;
+mod matmul;
+mod movement;
+//mod pattern;
+mod reduce;
+mod tensor;
+
+pub use self::{
+    elementwise::{canonical, map},
+    evaluate::{MAX_ELEMENTS, evaluate},
+    tensor::Tensor,
+};

@@ -1,0 +1,243 @@
+//! Map kernels: one point at a time, in accesses of 16 bytes where the layout allows.
+
+use crossover_core::DType;
+use crossover_plan::kernel::{Extent, Fused, StepOp, Window};
+
+use crate::{
+    entry::{Entry, THREADS, memory_type},
+    flat::Flat,
+    functions::Uses,
+    prelude::Section,
+    source::Source,
+    stages,
+    steps::Point,
+};
+
+/// Loads in flight per thread, in bytes, that keep the memory system busy: 48 KiB per multiprocessor of 2048 threads.
+const IN_FLIGHT: usize = 32;
+
+/// How many points a thread takes at once.
+struct Shape {
+    /// Neighbours along the last axis, moved together.
+    vector: usize,
+    /// Groups of neighbours per thread and iteration.
+    unroll: usize,
+}
+
+/// The source of a Map kernel, or of any kernel with nothing to reduce.
+pub(crate) fn source(kernel: &Fused, flat: &Flat) -> Source {
+    let stores: Vec<usize> = (0..kernel.stores.len()).filter(|&i| exists(kernel, i)).collect();
+    let roots: Vec<usize> = stores.iter().map(|&i| kernel.stores[i].step as usize).collect();
+    let mut uses = Uses::default();
+    let mut entry = Entry::new(kernel, flat, &mut uses);
+    let uniform: Vec<bool> = flat.loads.iter().map(|w| w.strides.iter().all(|&s| s == 0)).collect();
+    let (steps, fixed) = split(kernel, &roots, &uniform);
+    let loads: Vec<usize> = stages::loads(kernel, &steps).into_iter().filter(|&l| !uniform[l]).collect();
+    let shape = Shape::choose(kernel, flat, &loads, &stores);
+    let block = THREADS as usize * shape.unroll;
+    let count = flat.size();
+
+    write_fixed(&mut entry, &fixed);
+    let total = entry.index("count", count);
+    let (v, u) = (shape.vector, shape.unroll);
+    let scaled = if v == 1 { "group".to_string() } else { format!("group * {v}") };
+    entry.body.open(format!(
+        "for (index_t group = (index_t)blockIdx.x * {block} + threadIdx.x; {scaled} < {total}; \
+         group += (index_t)gridDim.x * {block})"
+    ));
+    write_reads(&mut entry, &shape, &loads);
+    entry.body.unrolled("u", u);
+    let at = open_point(&mut entry, &shape);
+    write_points(&mut entry, &shape, &steps, &loads, &stores, &at);
+    entry.body.close();
+    entry.body.close();
+    entry.body.close();
+
+    let comment = format!("// {} points, {v} at a time; any grid.", if v == 1 { "Strided" } else { "Contiguous" });
+    let groups = count.div_ceil(v);
+    let (text, launch) = entry.finish(&comment, "xo_map", THREADS, groups.div_ceil(block));
+    Source { text: uses.assemble(flat.wide, &[text]), launches: vec![launch], scratch: 0, wide: flat.wide }
+}
+
+/// Whether a store has any points left: with nothing to reduce, stores along the reduced axes have none.
+fn exists(kernel: &Fused, store: usize) -> bool {
+    let hollow = !kernel.space.reduce.is_empty() && kernel.space.reduce_size() == 0;
+    let step = kernel.stores[store].step as usize;
+    !hollow || kernel.steps[step].extent != Extent::Full
+}
+
+/// Steps that vary from point to point, and those that do not.
+fn split(kernel: &Fused, roots: &[usize], uniform: &[bool]) -> (Vec<usize>, Vec<usize>) {
+    let mut wanted = vec![false; kernel.steps.len()];
+    let mut open = roots.to_vec();
+    while let Some(id) = open.pop() {
+        // Arguments of a reduction over nothing are never looked at.
+        if !std::mem::replace(&mut wanted[id], true) && !matches!(kernel.steps[id].op, StepOp::Reduce(_)) {
+            open.extend(kernel.steps[id].args.iter().map(|&a| a as usize));
+        }
+    }
+    let mut fixed = vec![false; kernel.steps.len()];
+    for (id, step) in kernel.steps.iter().enumerate() {
+        fixed[id] = match step.op {
+            StepOp::Load(load) => uniform[load as usize],
+            StepOp::Index { .. } | StepOp::Random { .. } => false,
+            StepOp::Reduce(_) | StepOp::Scalar(_) => true,
+            _ => step.args.iter().all(|&a| fixed[a as usize]),
+        };
+    }
+    (0..kernel.steps.len()).filter(|&id| wanted[id]).partition(|&id| !fixed[id])
+}
+
+fn write_fixed(entry: &mut Entry<'_>, fixed: &[usize]) {
+    let pointers: Vec<String> = (0..entry.kernel.loads.len()).map(|l| format!("in{l}[0]")).collect();
+    for load in stages::loads(entry.kernel, fixed) {
+        entry.load(load);
+    }
+    for &id in fixed {
+        entry.step(id, &Point { element: &|load| pointers[load].clone(), at: &[] });
+    }
+}
+
+/// Reads all elements of an iteration before any of them is used.
+fn write_reads(entry: &mut Entry<'_>, shape: &Shape, loads: &[usize]) {
+    if loads.is_empty() {
+        return;
+    }
+    for &load in loads {
+        let kind = memory_type(entry.kernel.loads[load].dtype);
+        entry.uses.dtype(entry.kernel.loads[load].dtype);
+        let kind = if shape.packs(&entry.flat.loads[load]) { shape.pack(kind) } else { kind.to_string() };
+        entry.body.line(format!("{kind} m{load}[{}];", shape.unroll));
+    }
+    entry.body.unrolled("u", shape.unroll);
+    let at = open_point(entry, shape);
+    for &load in loads {
+        let pointer = entry.load(load);
+        let window = entry.flat.loads[load].clone();
+        let offset = entry.offset(&window, &format!("in{load}"), &at);
+        let value = if shape.packs(&window) {
+            entry.uses.section(Section::Pack);
+            format!("xo_read<{}>({pointer} + {offset}, {})", shape.vector, shape.left(entry.flat))
+        } else {
+            format!("{pointer}[{offset}]")
+        };
+        entry.body.line(format!("m{load}[u] = {value};"));
+    }
+    entry.body.close();
+    entry.body.close();
+}
+
+/// Opens the scope of group `u` of this iteration and declares its coordinates.
+fn open_point(entry: &mut Entry<'_>, shape: &Shape) -> Vec<(usize, String)> {
+    let group = if shape.unroll == 1 { "group".to_string() } else { format!("group + u * {THREADS}") };
+    let first = match (shape.vector, shape.unroll) {
+        (1, _) => group,
+        (v, 1) => format!("{group} * {v}"),
+        (v, _) => format!("({group}) * {v}"),
+    };
+    entry.body.line(format!("const index_t i = {first};"));
+    entry.body.open("if (i < count)");
+    let axes: Vec<usize> = (0..entry.flat.axes.len()).collect();
+    entry.split(&axes, 'x', "i")
+}
+
+fn write_points(
+    entry: &mut Entry<'_>,
+    shape: &Shape,
+    steps: &[usize],
+    loads: &[usize],
+    stores: &[usize],
+    at: &[(usize, String)],
+) {
+    let v = shape.vector;
+    let packed: Vec<bool> = entry.flat.loads.iter().map(|w| shape.packs(w)).collect();
+    let element = |load: usize| match loads.contains(&load) {
+        true if packed[load] => format!("m{load}[u].v[k]"),
+        true => format!("m{load}[u]"),
+        false => format!("in{load}[0]"),
+    };
+    if v > 1 {
+        for &store in stores {
+            let dtype = entry.kernel.stores[store].dtype;
+            entry.uses.section(Section::Pack);
+            entry.uses.dtype(dtype);
+            entry.body.line(format!("{} w{store};", shape.pack(memory_type(dtype))));
+        }
+        entry.body.unrolled("k", v);
+    }
+    // Neighbours lie along the last axis.
+    let mut here = at.to_vec();
+    if let (true, Some(last)) = (v > 1, here.last_mut()) {
+        last.1 = format!("{} + k", last.1);
+    }
+    for &id in steps {
+        entry.step(id, &Point { element: &element, at: &here });
+    }
+    if v > 1 {
+        for &store in stores {
+            let value = entry.stored(&entry.kernel.stores[store]);
+            entry.body.line(format!("w{store}.v[k] = {value};"));
+        }
+        entry.body.close();
+    }
+    for &store in stores {
+        let pointer = entry.store(store);
+        let window = entry.flat.stores[store].clone();
+        let offset = entry.offset(&window, &format!("out{store}"), at);
+        if v > 1 {
+            let left = shape.left(entry.flat);
+            entry.body.line(format!("xo_write<{v}>({pointer} + {offset}, w{store}, {left});"));
+        } else {
+            let value = entry.stored(&entry.kernel.stores[store]);
+            entry.body.line(format!("{pointer}[{offset}] = {value};"));
+        }
+    }
+}
+
+impl Shape {
+    fn choose(kernel: &Fused, flat: &Flat, loads: &[usize], stores: &[usize]) -> Shape {
+        let dtypes: Vec<DType> = (loads.iter().map(|&l| kernel.loads[l].dtype))
+            .chain(stores.iter().map(|&s| kernel.stores[s].dtype))
+            .collect();
+        let smallest = dtypes.iter().map(|d| d.size()).min().unwrap_or(4);
+        let largest = dtypes.iter().map(|d| d.size()).max().unwrap_or(4);
+        // At most 64 bytes of one operand per group: wider groups cost registers and gain nothing.
+        let vector = (16 / smallest).min(64 / largest).max(1);
+        let fits = vector > 1 && aligned(kernel, flat, loads, stores, vector);
+        let vector = if fits { vector } else { 1 };
+        let bytes: usize = loads.iter().map(|&l| kernel.loads[l].dtype.size() * vector).sum();
+        let unroll = if fits { (IN_FLIGHT / bytes.max(1)).clamp(1, 2) } else { (IN_FLIGHT / bytes.max(1)).clamp(1, 4) };
+        Shape { vector, unroll: if loads.is_empty() { 1 } else { unroll } }
+    }
+
+    /// Whether a load is moved as a pack; others are the same for all neighbours of a group.
+    fn packs(&self, window: &Window) -> bool {
+        self.vector > 1 && window.strides.last() == Some(&1)
+    }
+
+    fn pack(&self, kind: &str) -> String {
+        format!("xo_pack<{kind}, {}>", self.vector)
+    }
+
+    /// Elements left at a group: a row of several axes is always whole groups.
+    fn left(&self, flat: &Flat) -> String {
+        if flat.axes.len() <= 1 { "count - i".to_string() } else { self.vector.to_string() }
+    }
+}
+
+/// Whether every operand can be moved in groups of `vector` neighbours at aligned addresses.
+///
+/// Blocks of memory are aligned to 64 bytes, so offsets and strides decide alone.
+fn aligned(kernel: &Fused, flat: &Flat, loads: &[usize], stores: &[usize], vector: usize) -> bool {
+    let Some(last) = flat.axes.len().checked_sub(1) else { return false };
+    if last > 0 && !flat.axes[last].length.is_multiple_of(vector) {
+        return false;
+    }
+    let whole = |window: &Window, size: usize| {
+        let unit = (16 / size).clamp(1, vector);
+        let rest = window.strides[..last].iter().all(|s| s.unsigned_abs().is_multiple_of(unit));
+        window.strides[last] == 1 && rest && window.offset.is_multiple_of(unit)
+    };
+    loads.iter().all(|&l| flat.loads[l].strides[last] == 0 || whole(&flat.loads[l], kernel.loads[l].dtype.size()))
+        && stores.iter().all(|&s| whole(&flat.stores[s], kernel.stores[s].dtype.size()))
+}

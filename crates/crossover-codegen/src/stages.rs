@@ -1,0 +1,86 @@
+//! When each step of a kernel with reductions can be computed, and what survives from one pass to the next.
+//!
+//! Pass p reads every element once; it sees the results of the reductions of earlier passes. A step's level is
+//! the number of reductions it has to wait for, one after another; reductions of level p + 1 are computed by
+//! pass p, and results are stored by the last pass.
+
+use crossover_plan::kernel::{Extent, Fused, StepOp};
+
+/// The passes of a kernel.
+#[derive(Debug)]
+pub(crate) struct Stages {
+    /// By step.
+    level: Vec<usize>,
+    /// One more than the number of reductions that wait for one another.
+    pub(crate) passes: usize,
+}
+
+impl Stages {
+    pub(crate) fn new(kernel: &Fused) -> Stages {
+        let mut level: Vec<usize> = Vec::with_capacity(kernel.steps.len());
+        for step in &kernel.steps {
+            let before = step.args.iter().map(|&a| level[a as usize]).max().unwrap_or(0);
+            level.push(before + matches!(step.op, StepOp::Reduce(_)) as usize);
+        }
+        let passes = level.iter().max().map_or(1, |top| top + 1);
+        Stages { level, passes }
+    }
+
+    /// Reductions that pass `pass` computes.
+    pub(crate) fn reductions(&self, kernel: &Fused, pass: usize) -> Vec<usize> {
+        let is_reduce = |&id: &usize| matches!(kernel.steps[id].op, StepOp::Reduce(_));
+        (0..kernel.steps.len()).filter(is_reduce).filter(|&id| self.level[id] == pass + 1).collect()
+    }
+
+    /// Steps other than reductions, not varying along the reduced axes, that become known at this level.
+    pub(crate) fn constants(&self, kernel: &Fused, level: usize) -> Vec<usize> {
+        let fits = |&id: &usize| {
+            let step = &kernel.steps[id];
+            step.extent != Extent::Full && !matches!(step.op, StepOp::Reduce(_)) && self.level[id] == level
+        };
+        (0..kernel.steps.len()).filter(fits).collect()
+    }
+}
+
+/// Steps varying along the row that `roots` need, in order, without looking behind those in `known`.
+///
+/// Also returns which of `known` are needed.
+pub(crate) fn needed(kernel: &Fused, roots: &[usize], known: &[usize]) -> (Vec<usize>, Vec<usize>) {
+    let mut wanted = vec![false; kernel.steps.len()];
+    let mut kept = Vec::new();
+    let mut open: Vec<usize> = roots.to_vec();
+    while let Some(id) = open.pop() {
+        if wanted[id] || kept.contains(&id) || kernel.steps[id].extent != Extent::Full {
+            continue;
+        }
+        if known.contains(&id) {
+            kept.push(id);
+            continue;
+        }
+        wanted[id] = true;
+        open.extend(kernel.steps[id].args.iter().map(|&a| a as usize));
+    }
+    kept.sort_unstable();
+    ((0..wanted.len()).filter(|&id| wanted[id]).collect(), kept)
+}
+
+/// Loads that a list of steps reads.
+pub(crate) fn loads(kernel: &Fused, steps: &[usize]) -> Vec<usize> {
+    let mut out: Vec<usize> = steps
+        .iter()
+        .filter_map(|&id| match kernel.steps[id].op {
+            StepOp::Load(load) => Some(load as usize),
+            _ => None,
+        })
+        .collect();
+    out.sort_unstable();
+    out.dedup();
+    out
+}
+
+/// Whether recomputing a step costs nothing worth a register: it reads neither memory nor another varying step.
+pub(crate) fn is_cheap(kernel: &Fused, id: usize) -> bool {
+    let step = &kernel.steps[id];
+    let flat_args = step.args.iter().all(|&a| kernel.steps[a as usize].extent != Extent::Full);
+    flat_args && matches!(step.op, StepOp::Scalar(_) | StepOp::Index { .. } | StepOp::Expand | StepOp::Canonical)
+}

@@ -1,0 +1,278 @@
+//! Reductions of tiles in the order of [`crossover_core::canonical`].
+#![allow(unsafe_code)]
+
+use crossover_core::{canonical::LANES, ops::Apply2};
+
+use super::body::{input, output};
+
+/// Combines 1 to [`crossover_core::canonical::CHUNK`] elements in the order of a row's chunk.
+#[inline(always)]
+pub fn chunk<O: Apply2<T>, T: Copy>(values: &[T]) -> T {
+    let n = values.len();
+    let mut lane = [values[0]; LANES];
+    if n > LANES {
+        fold_lanes::<O, T>(values, &mut lane);
+        quads::<O, T>(&mut lane);
+        return halve::<O, T>(&mut lane, LANES / 4, LANES / 4);
+    }
+    lane[..n].copy_from_slice(values);
+    let mut present = n / 4;
+    for q in 0..present {
+        lane[q] = quad::<O, T>(&lane[4 * q..4 * q + 4]);
+    }
+    // The last quad may be partly absent: absent lanes are skipped.
+    if n % 4 != 0 {
+        let at = 4 * present;
+        let mut last = lane[at];
+        if n % 4 > 1 {
+            last = O::apply(last, lane[at + 1]);
+        }
+        if n % 4 > 2 {
+            last = O::apply(last, lane[at + 2]);
+        }
+        lane[present] = last;
+        present += 1;
+    }
+    halve::<O, T>(&mut lane, n.next_power_of_two().div_ceil(4), present)
+}
+
+#[inline(always)]
+fn quad<O: Apply2<T>, T: Copy>(q: &[T]) -> T {
+    O::apply(O::apply(q[0], q[1]), O::apply(q[2], q[3]))
+}
+
+#[inline(always)]
+fn quads<O: Apply2<T>, T: Copy>(lane: &mut [T; LANES]) {
+    let from = *lane;
+    for q in 0..LANES / 4 {
+        lane[q] = quad::<O, T>(&from[4 * q..4 * q + 4]);
+    }
+}
+
+/// Combines `width` lanes by halving, of which the first `present` hold values.
+#[inline(always)]
+fn halve<O: Apply2<T>, T: Copy>(lane: &mut [T; LANES], mut width: usize, mut present: usize) -> T {
+    while width > 1 {
+        width /= 2;
+        for i in 0..present.saturating_sub(width) {
+            lane[i] = O::apply(lane[i], lane[i + width]);
+        }
+        present = present.min(width);
+    }
+    lane[0]
+}
+
+/// Elements j, j + LANES, … into lane j; `values` has more than LANES elements.
+#[inline(always)]
+fn fold_lanes<O: Apply2<T>, T: Copy>(values: &[T], lane: &mut [T; LANES]) {
+    let whole = values.len() / LANES;
+    // A few vectors of lanes at a time stay in registers while the rows of the chunk go by.
+    if size_of::<T>() <= 4 {
+        fold_blocks::<O, T, 64>(values, lane, whole);
+    } else {
+        fold_blocks::<O, T, 32>(values, lane, whole);
+    }
+    let rest = &values[whole * LANES..];
+    for (l, &x) in lane.iter_mut().zip(rest) {
+        *l = O::apply(*l, x);
+    }
+}
+
+#[inline(always)]
+fn fold_blocks<O: Apply2<T>, T: Copy, const W: usize>(values: &[T], lane: &mut [T; LANES], whole: usize) {
+    for block in 0..LANES / W {
+        let at = |row: usize| -> &[T] { &values[row * LANES + block * W..][..W] };
+        let mut sum = [values[0]; W];
+        sum.copy_from_slice(at(0));
+        for row in 1..whole {
+            let x = at(row);
+            for j in 0..W {
+                sum[j] = O::apply(sum[j], x[j]);
+            }
+        }
+        lane[block * W..][..W].copy_from_slice(&sum);
+    }
+}
+
+/// `rows` rows of `n` elements, each reduced to one.
+///
+/// # Safety
+/// `from` holds `rows * n` elements, `out` room for `rows`; `n` is 1 to CHUNK. Otherwise as [`super::body`] says.
+#[inline(always)]
+pub unsafe fn rows<O: Apply2<T>, T: Copy>(from: *const u8, out: *mut u8, rows: usize, n: usize) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let out = output::<T>(out, rows);
+        for (slot, row) in out.iter_mut().zip(input::<T>(from, rows * n).chunks_exact(n)) {
+            slot.write(chunk::<O, T>(row));
+        }
+    }
+}
+
+/// Adds `rows` rows of `n` elements to the `n` accumulators, in order.
+///
+/// # Safety
+/// `from` holds `rows * n` elements and `sums` holds `n`; they do not overlap.
+#[inline(always)]
+pub unsafe fn columns<O: Apply2<T>, T: Copy>(from: *const u8, sums: *mut u8, rows: usize, n: usize) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let from = from.cast::<T>();
+        let sums = sums.cast::<T>();
+        match n {
+            1 => narrow::<O, T, 1>(from, sums, rows),
+            2 => narrow::<O, T, 2>(from, sums, rows),
+            3 => narrow::<O, T, 3>(from, sums, rows),
+            4 => narrow::<O, T, 4>(from, sums, rows),
+            _ => {
+                let mut at = 0;
+                while at + 32 <= n {
+                    strip::<O, T, 32>(from.add(at), sums.add(at), rows, n);
+                    at += 32;
+                }
+                while at + 8 <= n {
+                    strip::<O, T, 8>(from.add(at), sums.add(at), rows, n);
+                    at += 8;
+                }
+                while at < n {
+                    strip::<O, T, 1>(from.add(at), sums.add(at), rows, n);
+                    at += 1;
+                }
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As [`columns`], for `N` columns side by side.
+#[inline(always)]
+unsafe fn narrow<O: Apply2<T>, T: Copy, const N: usize>(from: *const T, sums: *mut T, rows: usize) {
+    // SAFETY: the caller's contract.
+    unsafe { strip::<O, T, N>(from, sums, rows, N) }
+}
+
+/// # Safety
+/// As [`columns`], for `W` of its columns, rows `pitch` elements apart.
+#[inline(always)]
+unsafe fn strip<O: Apply2<T>, T: Copy, const W: usize>(
+    from: *const T,
+    sums: *mut T,
+    rows: usize,
+    pitch: usize,
+) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let mut sum: [T; W] = *sums.cast();
+        for row in 0..rows {
+            let x: &[T; W] = &*from.add(row * pitch).cast();
+            for j in 0..W {
+                sum[j] = O::apply(sum[j], x[j]);
+            }
+        }
+        *sums.cast() = sum;
+    }
+}
+
+/// An element that argmin and argmax can order.
+pub trait Ordered: Copy + PartialOrd {
+    /// Whether `self` comes before `other` as the smallest (or largest): NaN wins, the first of equals stays.
+    #[inline(always)]
+    fn beats<const MAX: bool>(self, other: Self) -> bool {
+        let better = if MAX { self > other } else { self < other };
+        #[allow(clippy::eq_op)]
+        {
+            (better | (self != self)) & (other == other)
+        }
+    }
+    /// Whether `self` is the element that a minimum or maximum of value `best` came from.
+    #[inline(always)]
+    fn is(self, best: Self) -> bool {
+        #[allow(clippy::eq_op)]
+        {
+            (self == best) | ((self != self) & (best != best))
+        }
+    }
+}
+
+impl Ordered for u8 {}
+impl Ordered for u16 {}
+impl Ordered for u32 {}
+impl Ordered for u64 {}
+impl Ordered for i8 {}
+impl Ordered for i16 {}
+impl Ordered for i32 {}
+impl Ordered for i64 {}
+impl Ordered for f32 {}
+impl Ordered for f64 {}
+
+/// Value and position of the smallest or largest element of each of `rows` rows of `n` elements.
+///
+/// # Safety
+/// `from` holds `rows * n` elements, `best` and `index` have room for `rows`; `n` is 1 to CHUNK.
+#[inline(always)]
+pub unsafe fn arg_rows<O: Apply2<T>, T: Ordered>(
+    from: *const u8,
+    best: *mut u8,
+    index: *mut i64,
+    rows: usize,
+    n: usize,
+) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let out = output::<T>(best, rows);
+        let index = output::<i64>(index.cast(), rows);
+        for ((slot, at), row) in
+            out.iter_mut().zip(index).zip(input::<T>(from, rows * n).chunks_exact(n))
+        {
+            let value = chunk::<O, T>(row);
+            slot.write(value);
+            at.write(first(row, value));
+        }
+    }
+}
+
+/// Position of the first element that is the extreme; blocks are tested whole, which vectorises.
+#[inline(always)]
+fn first<T: Ordered>(row: &[T], value: T) -> i64 {
+    const BLOCK: usize = 64;
+    let mut start = 0;
+    for block in row.chunks(BLOCK) {
+        let mut found = 0u32;
+        for &x in block {
+            found |= x.is(value) as u32;
+        }
+        if found != 0 {
+            let inside = block.iter().position(|&x| x.is(value));
+            return (start + inside.unwrap_or(0)) as i64;
+        }
+        start += block.len();
+    }
+    0
+}
+
+/// Merges one row of `n` candidates into the best so far. Candidate positions are `index[c]`, or all `index[0]`.
+///
+/// # Safety
+/// `from`, `best` and `at` hold `n` elements, `index` holds `n` or one; nothing overlaps.
+#[inline(always)]
+pub unsafe fn arg_columns<T: Ordered, const MAX: bool, const SAME: bool>(
+    from: *const u8,
+    index: *const i64,
+    best: *mut u8,
+    at: *mut i64,
+    n: usize,
+) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let values = input::<T>(from, n);
+        let best = std::slice::from_raw_parts_mut(best.cast::<T>(), n);
+        let at = std::slice::from_raw_parts_mut(at, n);
+        let step = if SAME { 0 } else { 1 };
+        for c in 0..n {
+            let position = *index.add(c * step);
+            let better = values[c].beats::<MAX>(best[c]);
+            best[c] = if better { values[c] } else { best[c] };
+            at[c] = if better { position } else { at[c] };
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Buffers: the same bytes, possibly on several devices at once.
+//!
+//! A buffer has one slot per device. A slot may hold memory, and its contents may be valid. Always:
+//!
+//! - at least one slot is valid once the buffer has been written;
+//! - writing on one device makes every other slot invalid;
+//! - bytes move only when a device needs contents that its slot does not hold, and then the source stays valid.
+//!
+//! Contents are written once, by the kernel or the host data that the buffer was made for, before anybody else
+//! can see the buffer; afterwards they never change.
+#![allow(unsafe_code)]
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+
+use crate::{Backend, Block, Error, Result};
+
+/// A device, by position in its [`Machine`]; the host is 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Device(pub usize);
+
+impl Device {
+    /// The host.
+    pub const HOST: Device = Device(0);
+}
+
+/// The devices that buffers can be on. The first is the host.
+pub struct Machine {
+    backends: Vec<Arc<dyn Backend>>,
+}
+
+impl std::fmt::Debug for Machine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.backends.iter().map(|b| b.name())).finish()
+    }
+}
+
+impl Machine {
+    /// A machine from its host backend and any number of accelerators.
+    pub fn new(host: Arc<dyn Backend>, accelerators: Vec<Arc<dyn Backend>>) -> Result<Arc<Machine>> {
+        if !host.is_host() {
+            return Err(Error::Internal(format!("{} cannot be the host: its memory is not", host.name())));
+        }
+        let mut backends = vec![host];
+        backends.extend(accelerators);
+        Ok(Arc::new(Machine { backends }))
+    }
+
+    /// The backend of a device.
+    pub fn backend(&self, device: Device) -> &Arc<dyn Backend> {
+        &self.backends[device.0]
+    }
+
+    /// All devices, the host first.
+    pub fn devices(&self) -> impl Iterator<Item = Device> {
+        (0..self.backends.len()).map(Device)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    block: Option<Block>,
+    valid: bool,
+}
+
+/// Bytes that may be on several devices.
+pub struct Buffer {
+    machine: Arc<Machine>,
+    bytes: usize,
+    slots: Mutex<SmallVec<[Slot; 2]>>,
+}
+
+impl std::fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Buffer({} bytes, valid on {:?})", self.bytes, self.valid_on())
+    }
+}
+
+impl Buffer {
+    /// Memory on one device whose contents the caller writes before sharing the buffer.
+    pub(crate) fn uninitialised(machine: &Arc<Machine>, device: Device, bytes: usize) -> Result<(Buffer, Block)> {
+        let block = machine.backend(device).allocate(bytes)?;
+        let mut slots: SmallVec<[Slot; 2]> = SmallVec::new();
+        slots.resize_with(machine.backends.len(), Slot::default);
+        slots[device.0] = Slot { block: Some(block), valid: true };
+        Ok((Buffer { machine: machine.clone(), bytes, slots: Mutex::new(slots) }, block))
+    }
+
+    /// A buffer on the host, filled by `fill`. The slice may hold anything before.
+    pub fn from_fill(machine: &Arc<Machine>, bytes: usize, fill: impl FnOnce(&mut [u8])) -> Result<Arc<Buffer>> {
+        let (buffer, block) = Buffer::uninitialised(machine, Device::HOST, bytes)?;
+        if bytes > 0 {
+            // SAFETY: the host backend hands out `bytes` writable bytes at this address (Backend::allocate), and
+            // nobody else has seen the buffer. Memory fresh from the pool is initialised as far as the backend is
+            // concerned: it never hands out pages the system has not zeroed or a former owner has not written.
+            fill(unsafe { std::slice::from_raw_parts_mut(block.address.0 as *mut u8, bytes) });
+        }
+        Ok(Arc::new(buffer))
+    }
+
+    /// A buffer on the host with a copy of these bytes.
+    pub fn from_bytes(machine: &Arc<Machine>, bytes: &[u8]) -> Result<Arc<Buffer>> {
+        Buffer::from_fill(machine, bytes.len(), |to| to.copy_from_slice(bytes))
+    }
+
+    /// Size in bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The machine whose devices the buffer can be on.
+    pub fn machine(&self) -> &Arc<Machine> {
+        &self.machine
+    }
+
+    /// Devices that hold valid contents.
+    pub fn valid_on(&self) -> SmallVec<[Device; 2]> {
+        let slots = self.slots.lock();
+        (0..slots.len()).filter(|&d| slots[d].valid).map(Device).collect()
+    }
+
+    /// The memory of one device, for a kernel that is about to write all of it.
+    pub(crate) fn for_writing(&self, device: Device) -> Result<Block> {
+        let mut slots = self.slots.lock();
+        let block = match slots[device.0].block {
+            Some(block) => block,
+            None => self.machine.backend(device).allocate(self.bytes)?,
+        };
+        for slot in slots.iter_mut() {
+            slot.valid = false;
+        }
+        slots[device.0] = Slot { block: Some(block), valid: true };
+        Ok(block)
+    }
+
+    /// Valid contents on a device, copied there if they are not yet; the flag says whether anything moved.
+    pub fn on(&self, device: Device) -> Result<(Block, bool)> {
+        let mut slots = self.slots.lock();
+        let slot = &slots[device.0];
+        if let (Some(block), true) = (slot.block, slot.valid) {
+            return Ok((block, false));
+        }
+        let source = slots.iter().position(|s| s.valid).ok_or_else(|| Error::Device {
+            device: self.machine.backend(device).name().to_string(),
+            during: "reading a buffer",
+            reason: "its only copy was on a device that failed".to_string(),
+        })?;
+        let from = slots[source].block.ok_or_else(|| Error::Internal("a valid slot without memory".to_string()))?;
+        let target = self.machine.backend(device);
+        let (to, fresh) = match slots[device.0].block {
+            Some(block) => (block, false),
+            None => (target.allocate(self.bytes)?, true),
+        };
+        if let Err(error) = self.copy(Device(source), from, device, to) {
+            if fresh {
+                target.free(to);
+            }
+            return Err(error);
+        }
+        slots[device.0] = Slot { block: Some(to), valid: true };
+        Ok((to, true))
+    }
+
+    fn copy(&self, source: Device, from: Block, device: Device, to: Block) -> Result<()> {
+        if self.bytes == 0 {
+            return Ok(());
+        }
+        let (origin, target) = (self.machine.backend(source), self.machine.backend(device));
+        if origin.is_host() {
+            // SAFETY: a valid slot of a host backend is `bytes` initialised bytes, alive while the slot lock is held.
+            let bytes = unsafe { std::slice::from_raw_parts(from.address.0 as *const u8, self.bytes) };
+            return target.upload(bytes, to);
+        }
+        if target.is_host() {
+            // SAFETY: `to` was allocated by the host backend with at least `bytes` bytes, and only this call has it.
+            let bytes = unsafe { std::slice::from_raw_parts_mut(to.address.0 as *mut u8, self.bytes) };
+            return origin.download(from, bytes);
+        }
+        let mut staging = vec![0; self.bytes];
+        origin.download(from, &mut staging)?;
+        target.upload(&staging, to)
+    }
+
+    /// The contents on the host, fetched if they are not there yet.
+    pub fn host_bytes(&self) -> Result<&[u8]> {
+        let (block, _) = self.on(Device::HOST)?;
+        if self.bytes == 0 {
+            return Ok(&[]);
+        }
+        // SAFETY: host blocks are readable for `bytes` bytes and live as long as the buffer; contents never change
+        // once the buffer is shared, so no writer can overlap this borrow.
+        Ok(unsafe { std::slice::from_raw_parts(block.address.0 as *const u8, self.bytes) })
+    }
+
+    /// The contents on the host, to be changed in place; copies elsewhere become invalid.
+    pub fn host_bytes_mut(&mut self) -> Result<&mut [u8]> {
+        self.on(Device::HOST)?;
+        let block = self.for_writing(Device::HOST)?;
+        if self.bytes == 0 {
+            return Ok(&mut []);
+        }
+        // SAFETY: host blocks are writable for `bytes` bytes, and `&mut self` means nobody else has the buffer.
+        Ok(unsafe { std::slice::from_raw_parts_mut(block.address.0 as *mut u8, self.bytes) })
+    }
+
+    /// Forgets contents on a device that failed.
+    pub(crate) fn invalidate(&self, device: Device) {
+        self.slots.lock()[device.0].valid = false;
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        for (device, slot) in self.slots.get_mut().iter().enumerate() {
+            if let Some(block) = slot.block {
+                self.machine.backends[device].free(block);
+            }
+        }
+    }
+}
