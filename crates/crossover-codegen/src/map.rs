@@ -175,7 +175,7 @@ fn write_points(
     }
     if v > 1 {
         for &store in stores {
-            let value = entry.stored(&entry.kernel.stores[store]);
+            let value = entry.stored(store);
             entry.body.line(format!("w{store}.v[k] = {value};"));
         }
         entry.body.close();
@@ -188,7 +188,7 @@ fn write_points(
             let left = shape.left(entry.flat);
             entry.body.line(format!("xo_write<{v}>({pointer} + {offset}, w{store}, {left});"));
         } else {
-            let value = entry.stored(&entry.kernel.stores[store]);
+            let value = entry.stored(store);
             entry.body.line(format!("{pointer}[{offset}] = {value};"));
         }
     }

@@ -4,7 +4,10 @@
 //! the number of reductions it has to wait for, one after another; reductions of level p + 1 are computed by
 //! pass p, and results are stored by the last pass.
 
+use crossover_core::ops::cast;
 use crossover_plan::kernel::{Extent, Fused, StepOp};
+
+use crate::flat::{Flat, Group};
 
 /// The passes of a kernel.
 #[derive(Debug)]
@@ -30,6 +33,11 @@ impl Stages {
     pub(crate) fn reductions(&self, kernel: &Fused, pass: usize) -> Vec<usize> {
         let is_reduce = |&id: &usize| matches!(kernel.steps[id].op, StepOp::Reduce(_));
         (0..kernel.steps.len()).filter(is_reduce).filter(|&id| self.level[id] == pass + 1).collect()
+    }
+
+    /// Whether a step does not vary along the reduced axes and needs no reduction beyond this level.
+    pub(crate) fn is_known(&self, kernel: &Fused, id: usize, level: usize) -> bool {
+        kernel.steps[id].extent != Extent::Full && self.level[id] <= level
     }
 
     /// Steps other than reductions, not varying along the reduced axes, that become known at this level.
@@ -83,4 +91,67 @@ pub(crate) fn is_cheap(kernel: &Fused, id: usize) -> bool {
     let step = &kernel.steps[id];
     let flat_args = step.args.iter().all(|&a| kernel.steps[a as usize].extent != Extent::Full);
     flat_args && matches!(step.op, StepOp::Scalar(_) | StepOp::Index { .. } | StepOp::Expand | StepOp::Canonical)
+}
+
+/// What one pass over the elements does.
+#[derive(Debug, Default)]
+pub(crate) struct Pass {
+    /// Steps computed for every element, in order.
+    pub(crate) steps: Vec<usize>,
+    /// Steps of earlier passes whose values were kept and are used now.
+    pub(crate) from: Vec<usize>,
+    /// Reductions fed.
+    pub(crate) reductions: Vec<usize>,
+    /// Stores written for every element.
+    pub(crate) stores: Vec<usize>,
+}
+
+/// The passes of a kernel. With `keep`, values computed once are kept for later passes; otherwise every pass
+/// recomputes what it needs from memory.
+pub(crate) fn passes(kernel: &Fused, stages: &Stages, full: &[usize], keep: bool) -> Vec<Pass> {
+    let mut known: Vec<usize> = Vec::new();
+    let mut out = Vec::new();
+    for pass in 0..stages.passes {
+        let reductions = stages.reductions(kernel, pass);
+        let stores = if pass + 1 == stages.passes { full.to_vec() } else { Vec::new() };
+        let mut roots: Vec<usize> = reductions.iter().map(|&id| kernel.steps[id].args[0] as usize).collect();
+        roots.extend(stores.iter().flat_map(|&s| store_roots(kernel, s)));
+        let (steps, from) = needed(kernel, &roots, &known);
+        if keep {
+            known.extend(steps.iter().copied().filter(|&id| !is_cheap(kernel, id)));
+        }
+        out.push(Pass { steps, from, reductions, stores });
+    }
+    out
+}
+
+/// Most bytes per element that are kept from one pass to the next at any time.
+pub(crate) fn kept_bytes(kernel: &Fused, passes: &[Pass]) -> usize {
+    let boundary = |b: usize| {
+        let used_after = |id: &&usize| passes[b..].iter().any(|p| p.from.contains(id));
+        let ids = passes[..b].iter().flat_map(|p| &p.steps).filter(used_after);
+        ids.map(|&id| kernel.steps[id].dtype.size()).sum::<usize>()
+    };
+    (1..passes.len()).map(boundary).max().unwrap_or(0)
+}
+
+/// The steps whose values [`crate::entry::Entry::stored`] names for a store.
+///
+/// A value rounded to 16 bits narrows to the same bits as the value it was rounded from; naming that one lets the
+/// compiler share the work of rounding and narrowing.
+pub(crate) fn store_roots(kernel: &Fused, store: usize) -> Vec<usize> {
+    let store = &kernel.stores[store];
+    let step = &kernel.steps[store.step as usize];
+    match step.op {
+        StepOp::Cast(cast::Step::Round(dtype)) if dtype == store.dtype => vec![step.args[0] as usize],
+        _ => vec![store.step as usize],
+    }
+}
+
+/// Stores written for every element, and stores written once per row or column.
+pub(crate) fn split_stores(kernel: &Fused, flat: &Flat) -> (Vec<usize>, Vec<usize>) {
+    (0..kernel.stores.len()).partition(|&i| {
+        let step = &kernel.steps[kernel.stores[i].step as usize];
+        step.extent == Extent::Full || flat.varies(&flat.stores[i], Group::Reduce)
+    })
 }

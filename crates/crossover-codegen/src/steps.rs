@@ -1,13 +1,14 @@
 //! Steps as C++ statements: step `i` becomes the constant `s{i}`.
 
-use crossover_core::{DType, ops::cast::{self, cuda_type}};
-use crossover_plan::kernel::{StepOp, Store};
+use crossover_core::{DType, ops::cast::cuda_type};
+use crossover_plan::kernel::StepOp;
 
 use crate::{
     entry::Entry,
     functions::join_type,
     prelude::Section,
     source::Argument,
+    stages::store_roots,
 };
 
 /// Where the steps being written find what is not a step: memory elements and the coordinates of the point.
@@ -88,29 +89,14 @@ impl Entry<'_> {
     }
 
     /// The value of a store in its memory type.
-    pub(crate) fn stored(&mut self, store: &Store) -> String {
-        let step = &self.kernel.steps[store.step as usize];
-        if !store.dtype.is_half() {
-            return format!("s{}", store.step);
+    pub(crate) fn stored(&mut self, store: usize) -> String {
+        let dtype = self.kernel.stores[store].dtype;
+        let value = format!("s{}", store_roots(self.kernel, store)[0]);
+        if !dtype.is_half() {
+            return value;
         }
-        self.uses.half(store.dtype);
-        // A rounded value narrows to the same bits as the value it was rounded from, and the compiler then shares
-        // the work of the two.
-        match step.op {
-            StepOp::Cast(cast::Step::Round(dtype)) if dtype == store.dtype => {
-                format!("xo_narrow_{dtype}(s{})", step.args[0])
-            }
-            _ => format!("xo_narrow_{}(s{})", store.dtype, store.step),
-        }
-    }
-
-    /// The steps that must be in scope for [`Entry::stored`].
-    pub(crate) fn store_roots(&self, store: &Store) -> Vec<usize> {
-        let step = &self.kernel.steps[store.step as usize];
-        match step.op {
-            StepOp::Cast(cast::Step::Round(dtype)) if dtype == store.dtype => vec![step.args[0] as usize],
-            _ => vec![store.step as usize],
-        }
+        self.uses.half(dtype);
+        format!("xo_narrow_{dtype}({value})")
     }
 
     /// The type in which a `Reduce` step combines.

@@ -124,7 +124,8 @@ fn scalars_keep_every_bit() {
 fn errors_name_the_token_found_and_what_was_expected() {
     assert_eq!(refused("%y = mutliply %x, %x"), "there is no operation `mutliply`; did you mean `multiply`?");
     assert_eq!(refused("%y = frobnicate %x"), "there is no operation `frobnicate`");
-    assert_eq!(refused("%y = add %x %x"), "expected the end of the line, found `%x`");
+    assert_eq!(refused("%y = add %x %x"), "expected `,` between operands, found `%x`");
+    assert_eq!(refused("%y = abs %x twice"), "expected the end of the line, found `twice`");
     assert_eq!(refused("%y = add %x, %z"), "`%z` is not defined above");
     assert_eq!(refused("%x = abs %x"), "`%x` is defined twice");
     assert_eq!(refused("%y abs %x"), "expected `=`, found `abs`");

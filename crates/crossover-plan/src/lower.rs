@@ -3,7 +3,7 @@
 mod coalesce;
 mod fused;
 
-use crossover_core::graph::Op;
+use crossover_core::{DType, graph::Op};
 
 use crate::{
     cost,
@@ -103,8 +103,9 @@ fn concat(axis: usize, item: &Item, id: ItemId, buffers: &mut Buffers<'_>) -> Ve
     let strides = item.ty.shape.strides();
     let mut offset = 0;
     let mut kernels = Vec::new();
+    // Movement needs the bits only, so 16-bit floats move as integers.
+    let dtype = if item.ty.dtype.is_half() { DType::U16 } else { item.ty.dtype };
     for arg in &item.args {
-        let dtype = item.ty.dtype;
         let load = Load {
             buffer: buffers.of(arg.item),
             dtype,
@@ -114,7 +115,7 @@ fn concat(axis: usize, item: &Item, id: ItemId, buffers: &mut Buffers<'_>) -> Ve
         let steps = vec![Step {
             op: StepOp::Load(0),
             args: Dims::new().into_iter().collect(),
-            dtype: dtype.compute(),
+            dtype,
             extent: Extent::Full,
         }];
         let mut kernel = Fused {

@@ -211,6 +211,9 @@ impl<'a> Reader<'a> {
                 None => return Err(lexer.wrong(format!("`%{}` is not defined above", excerpt(name)))),
             }
             lexer.take();
+            if matches!(lexer.peek(), Token::Name(_)) {
+                return Err(lexer.unexpected("`,` between operands"));
+            }
             if !lexer.accept(',') {
                 return Ok(args);
             }

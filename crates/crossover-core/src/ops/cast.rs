@@ -174,12 +174,16 @@ pub fn odd(x: f64) -> f32 {
     f32::from_bits(if lost { truncated | 1 } else { near.to_bits() })
 }
 
-/// `f32` rounded to the nearest `bf16`, as bits; NaN becomes the canonical one.
+/// `f32` rounded to the nearest `bf16`, as bits. A NaN keeps its sign and the leading bits of its payload, so that
+/// movement keeps the bits of what was loaded; [`round_bf16`] is what makes NaNs canonical.
 #[inline(always)]
 pub fn narrow_bf16(x: f32) -> u16 {
     let bits = x.to_bits();
     let rounded = bits.wrapping_add(0x7fff + ((bits >> 16) & 1)) >> 16;
-    (if x != x { 0x7fc0 } else { rounded }) as u16
+    // A payload that lies in the dropped bits alone would read as infinity: then the quiet bit is set.
+    let kept = bits >> 16;
+    let nan = if kept & 0x7f == 0 { kept | 0x40 } else { kept };
+    (if x != x { nan } else { rounded }) as u16
 }
 
 /// The `f32` that a `bf16` stands for.
@@ -188,7 +192,7 @@ pub fn widen_bf16(bits: u16) -> f32 {
     f32::from_bits((bits as u32) << 16)
 }
 
-/// `f32` rounded to the nearest `f16`, as bits; NaN becomes the canonical one.
+/// `f32` rounded to the nearest `f16`, as bits. NaNs as in [`narrow_bf16`].
 #[inline(always)]
 pub fn narrow_f16(x: f32) -> u16 {
     let bits = x.to_bits();
@@ -202,8 +206,9 @@ pub fn narrow_f16(x: f32) -> u16 {
     let subnormal = aligned.to_bits().wrapping_sub(0x3f00_0000);
     let value = if magnitude < 0x3880_0000 { subnormal } else { normal };
     let value = if magnitude >= 0x4780_0000 { 0x7c00 } else { value };
-    let value = if magnitude > 0x7f80_0000 { 0x7e00 } else { value | sign };
-    value as u16
+    let kept = 0x7c00 | ((magnitude >> 13) & 0x3ff);
+    let nan = if kept == 0x7c00 { 0x7e00 } else { kept };
+    ((if magnitude > 0x7f80_0000 { nan } else { value }) | sign) as u16
 }
 
 /// The `f32` that an `f16` stands for.
@@ -220,16 +225,16 @@ pub fn widen_f16(bits: u16) -> f32 {
     f32::from_bits(value | sign)
 }
 
-/// `f32` rounded to the nearest value of a 16-bit dtype.
+/// `f32` rounded to the nearest value of `f16`; NaN becomes the canonical one.
 #[inline(always)]
 pub fn round_f16(x: f32) -> f32 {
-    widen_f16(narrow_f16(x))
+    FloatLane::canonical(widen_f16(narrow_f16(x)))
 }
 
-/// `f32` rounded to the nearest value of `bf16`.
+/// `f32` rounded to the nearest value of `bf16`; NaN becomes the canonical one.
 #[inline(always)]
 pub fn round_bf16(x: f32) -> f32 {
-    widen_bf16(narrow_bf16(x))
+    FloatLane::canonical(widen_bf16(narrow_bf16(x)))
 }
 
 /// The reference: a value converted to another dtype.
@@ -260,12 +265,12 @@ pub(crate) fn hold(value: Scalar) -> Scalar {
     }
 }
 
-/// A held value as memory has it: `f32` narrowed to a 16-bit dtype where asked for.
+/// A computed value as memory has it: `f32` rounded to a 16-bit dtype where asked for, NaN canonical there.
 pub(crate) fn release(held: Scalar, dtype: DType) -> Scalar {
     let x = f32::from_bits(held.bits()[0] as u32);
     match dtype {
-        DType::F16 => Scalar::from_bits(dtype, [narrow_f16(x) as u64, 0]),
-        DType::BF16 => Scalar::from_bits(dtype, [narrow_bf16(x) as u64, 0]),
+        DType::F16 => Scalar::from_bits(dtype, [narrow_f16(round_f16(x)) as u64, 0]),
+        DType::BF16 => Scalar::from_bits(dtype, [narrow_bf16(round_bf16(x)) as u64, 0]),
         _ => held,
     }
 }
@@ -405,7 +410,9 @@ mod tests {
             for low in [0u32, 1, 0x0fff, 0x1000, 0x1001, 0x7fff, 0x8000, 0x8001, 0xffff] {
                 let x = f32::from_bits(high << 16 | low);
                 if x.is_nan() {
-                    assert_eq!((narrow_f16(x), narrow_bf16(x)), (0x7e00, 0x7fc0));
+                    let canonical = 0x7fc0_0000;
+                    assert_eq!((round_f16(x).to_bits(), round_bf16(x).to_bits()), (canonical, canonical));
+                    assert!(f16::from_bits(narrow_f16(x)).is_nan() && bf16::from_bits(narrow_bf16(x)).is_nan());
                     continue;
                 }
                 assert_eq!(narrow_f16(x), f16::from_f32(x).to_bits(), "{x:e}");
@@ -415,6 +422,8 @@ mod tests {
             if !f16::from_bits(bits).is_nan() {
                 assert_eq!(widen_f16(bits).to_bits(), f16::from_bits(bits).to_f32().to_bits());
             }
+            // Whatever is loaded and stored again keeps its bits, NaN payloads included.
+            assert_eq!((narrow_f16(widen_f16(bits)), narrow_bf16(widen_bf16(bits))), (bits, bits));
         }
     }
 
@@ -422,11 +431,11 @@ mod tests {
     fn wide_sources_are_rounded_once() {
         // Just above the midpoint between 1 and the next f16; a rounding to f32 in between would tie to even.
         let x = 1.0 + 2f64.powi(-11) + 2f64.powi(-40);
-        assert_eq!(x.to_scalar().cast(DType::F16).get::<f16>(), Some(f16::from_f64(x)));
-        assert_eq!((-x).to_scalar().cast(DType::F16).get::<f16>(), Some(f16::from_f64(-x)));
+        let half = |x: f64| x.to_scalar().cast(DType::F16).get::<f16>().unwrap().to_bits();
+        assert_eq!((half(x), half(-x)), (0x3c01, 0xbc01));
+        assert_eq!(half(1.0 + 2f64.powi(-11)), 0x3c00);
         for x in [0.0, -0.0, 1e300, -1e300, f64::INFINITY, 65519.999, 65520.0, 5e-324, 3.0e-8] {
-            let got = x.to_scalar().cast(DType::F16).get::<f16>().unwrap();
-            assert_eq!(got.to_bits(), f16::from_f64(x).to_bits(), "{x:e}");
+            assert_eq!(half(x), f16::from_f64(x).to_bits(), "{x:e}");
         }
         let n = (1i32 << 24) + 1;
         assert_eq!(n.to_scalar().cast(DType::BF16).get::<bf16>(), Some(bf16::from_f64(n as f64)));

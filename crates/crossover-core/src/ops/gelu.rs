@@ -31,12 +31,14 @@ impl Unary for Gelu {
         let mantissa = split.mantissa();
         let (first, second) = split.halves();
         let one = L::real(1.0);
-        // x / (1 + e) on the right, x·e / (1 + e) on the left, e = exp(-2|u|). On the left the power of two is
-        // applied last, so that a subnormal e costs no digits of a larger product.
+        // x - x·q on the right, x·e - x·e·q on the left, with e = exp(-2|u|) and q = e/(1 + e). On the left the power
+        // of two in e is applied last, so that a subnormal e costs no digits of a larger product.
+        let e = mantissa * first * second;
+        let q = e / (one + e);
         let left = x.is_lt(L::real(0.0));
-        let top = L::select(left, -(size * mantissa), x);
-        let ratio = top / (one + mantissa * first * second);
-        let value = ratio * L::select(left, first, one) * L::select(left, second, one);
+        let base = L::select(left, -(size * mantissa), x);
+        let value =
+            (-base).fma(q, base) * L::select(left, first, one) * L::select(left, second, one);
         L::select(x.is_nan(), L::nan(), value)
     }
 }

@@ -25,7 +25,10 @@ impl Unary for Sigmoid {
         let split = exponential::split_rounded(at_least(-x.magnitude(), low));
         let e = split.scale(split.mantissa());
         let one = L::real(1.0);
-        let value = L::select(x.is_lt(L::real(0.0)), e, one) / (one + e);
+        // 1 - q on the right and e - e·q on the left, with q = e/(1 + e): the errors of q shrink in both.
+        let q = e / (one + e);
+        let base = L::select(x.is_lt(L::real(0.0)), e, one);
+        let value = (-base).fma(q, base);
         L::select(x.is_nan(), L::nan(), value)
     }
 }

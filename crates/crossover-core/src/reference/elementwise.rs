@@ -58,15 +58,11 @@ pub fn canonical(value: Scalar) -> Scalar {
     Scalar::from_bits(value.dtype(), bits)
 }
 
-/// Sign and bit ops of a 16-bit float: the `f32` is a 16-bit value, and a NaN keeps its sign and payload.
+/// Sign and bit ops of a 16-bit float: the `f32` is a 16-bit value already, and a NaN keeps sign and payload.
 fn narrow_exact(value: Scalar, dtype: DType) -> Scalar {
-    let bits = value.bits()[0] as u32;
-    if !f32::from_bits(bits).is_nan() {
-        return cast::release(value, dtype);
-    }
-    let kept = if dtype == DType::BF16 { bits >> 16 } else { (bits >> 16 & 0x8000) | (bits >> 13 & 0x7fff) };
-    // The exponent of an f32 NaN is all ones; shifting into f16 drops its upper three bits and leaves five ones.
-    Scalar::from_bits(dtype, [kept as u64, 0])
+    let x = f32::from_bits(value.bits()[0] as u32);
+    let bits = if dtype == DType::BF16 { cast::narrow_bf16(x) } else { cast::narrow_f16(x) };
+    Scalar::from_bits(dtype, [bits as u64, 0])
 }
 
 /// The Rust type that bodies take for a dtype that is held.

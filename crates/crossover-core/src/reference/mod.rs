@@ -9,13 +9,14 @@
 //!
 //! Cases that every backend runs are read by [`corpus`], and [`random_graph`] makes graphs for property tests.
 
-//pub mod corpus;
+#[doc(hidden)]
+pub mod corpus;
 mod elementwise;
 mod evaluate;
-//mod generate;
+mod generate;
 mod matmul;
 mod movement;
-//mod pattern;
+mod pattern;
 mod reduce;
 mod tensor;
 
@@ -23,4 +24,9 @@ pub use self::{
     elementwise::{canonical, map},
     evaluate::{MAX_ELEMENTS, evaluate},
     tensor::Tensor,
+};
+#[doc(hidden)]
+pub use self::{
+    generate::{GraphOptions, random_graph, random_inputs},
+    pattern::{Pattern, edges},
 };

@@ -16,9 +16,15 @@ macro_rules! pick {
 
 /// One `match` over the dtypes tiles hold.
 macro_rules! by_dtype {
-    ($dtype:expr, $allows:ident $info:expr, $f:ident::<$op:ty $(, $v:tt)?> [$($d:ident $t:ty),*]) => {
+    ($dtype:expr, $allows:ident $info:expr, $f:ident::<$op:ty> [$($d:ident $t:ty),*]) => {
         match $dtype {
-            $(DType::$d => pick!($allows, $info, $d, $f::<$op, $t $(, $v)?>),)*
+            $(DType::$d => pick!($allows, $info, $d, $f::<$op, $t>),)*
+            _ => None,
+        }
+    };
+    ($dtype:expr, $allows:ident $info:expr, $f:ident::<$op:ty, $v:tt> [$($d:ident $t:ty),*]) => {
+        match $dtype {
+            $(DType::$d => pick!($allows, $info, $d, $f::<$op, $t, $v>),)*
             _ => None,
         }
     };

@@ -4,7 +4,7 @@
 //! keep the argument in a range where `n` fits the exponent field with room for one more bit (see
 //! [`Split::halves`]); every range in use ends just beyond overflow and underflow.
 
-use super::{double::sum_ordered, pick, polynomial};
+use super::{double::sum_ordered, ln2, pick, polynomial};
 use crate::lane::{Arith, FloatLane, IntLane};
 
 /// An argument after reduction by multiples of ln 2.
@@ -26,40 +26,49 @@ fn shifter<L: FloatLane>() -> L {
     pick(12582912.0, 6755399441055744.0)
 }
 
-/// Splits `x + rest`, where `rest` is at most a few units in the last place of `x`.
+/// The multiple of ln 2 nearest to `x`, as [`Split::shifted`] and [`Split::n`], and `x` less that many times ln 2
+/// rounded. The difference is exact: both terms are multiples of the last place of ln 2 (or of `x`, where `x` is
+/// smaller), and it is below 1/2.
 #[inline(always)]
-pub fn split<L: FloatLane>(x: L, rest: L) -> Split<L> {
+fn coarse<L: FloatLane>(x: L) -> (L, L, L) {
     let shifted = x.fma(L::real(std::f64::consts::LOG2_E), shifter());
     let n = shifted - shifter();
-    // ln 2 in two parts. The first step is exact: both terms are multiples of the last place of ln 2 (or of x,
-    // where x is smaller), and the result is below 1/2.
-    let coarse = (-n).fma(pick(0.6931471824645996, 0.6931471805599453), x);
-    let low: L = pick(-1.9046542121259336e-9, 2.3190468138462996e-17);
-    let r = (-n).fma(low, coarse);
-    Split { shifted, n, r, rest: (-n).fma(low, coarse - r) + rest }
+    (shifted, n, (-n).fma(ln2().0, x))
 }
 
-/// Splits `x`, dropping the rounding error of the remainder: an error of a quarter of a unit in the last place of
-/// the exponential, for three operations less.
+/// Splits `x + low`, where `low` is at most a few units in the last place of `x`.
+#[inline(always)]
+pub fn split<L: FloatLane>(x: L, low: L) -> Split<L> {
+    let (shifted, n, coarse) = coarse(x);
+    let (r, rest) = sum_ordered(coarse, (-n).fma(ln2().1, low));
+    Split { shifted, n, r, rest }
+}
+
+/// Splits `x` and drops the rounding error of the remainder, which saves three operations and costs a quarter of a
+/// unit in the last place of the exponential.
 #[inline(always)]
 pub fn split_rounded<L: FloatLane>(x: L) -> Split<L> {
-    let shifted = x.fma(L::real(std::f64::consts::LOG2_E), shifter());
-    let n = shifted - shifter();
-    let coarse = (-n).fma(pick(0.6931471824645996, 0.6931471805599453), x);
-    let r = (-n).fma(pick(-1.9046542121259336e-9, 2.3190468138462996e-17), coarse);
-    Split { shifted, n, r, rest: L::real(0.0) }
+    let (shifted, n, coarse) = coarse(x);
+    Split { shifted, n, r: (-n).fma(ln2().1, coarse), rest: L::real(0.0) }
 }
 
 impl<L: FloatLane> Split<L> {
     /// `e^r - 1 - r`, with the rounding error of `r` added.
     ///
     /// `q(r) = (e^r - 1 - r) / r²` on ±1.0005·ln(2)/2, weighted so that `r + r²·q` is good relative to itself: error
-    /// 2^-26 (f32) and 2^-61 (f64) of `e^r - 1`.
+    /// 2^-31 (f32) and 2^-61 (f64) of `e^r - 1`.
     #[inline(always)]
     pub fn tail(self) -> L {
         let q = polynomial(
             self.r,
-            &[0.5, 0.1666654497385025, 0.04166644811630249, 0.008366402238607407, 0.0013936551986262202],
+            &[
+                0.5,
+                0.1666666716337204,
+                0.04166647046804428,
+                0.008333191275596619,
+                0.0013934404123574495,
+                0.00019959300698246807,
+            ],
             &[
                 0.5,
                 0.16666666666666677,

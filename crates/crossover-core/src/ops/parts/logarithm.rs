@@ -5,18 +5,9 @@
 
 use super::{
     double::{product, sum_ordered},
-    pick, polynomial,
+    ln2, pick, polynomial,
 };
 use crate::lane::{Arith, F64Lane, FloatLane, IntLane};
-
-/// ln 2 rounded, and the error.
-#[inline(always)]
-pub fn ln2<L: FloatLane>() -> (L, L) {
-    (
-        pick(0.6931471824645996, 0.6931471805599453),
-        pick(-1.9046542121259336e-9, 2.3190468138462996e-17),
-    )
-}
 
 /// Exponent `e` and reduced mantissa `1 + f` of a positive normal number. Other arguments give some numbers that
 /// the caller replaces.

@@ -40,3 +40,9 @@ pub fn at_most<L: FloatLane>(x: L, limit: L) -> L {
 pub fn at_least<L: FloatLane>(x: L, limit: L) -> L {
     L::select(x.is_gt(limit), x, limit)
 }
+
+/// ln 2 rounded, and the error.
+#[inline(always)]
+pub fn ln2<L: FloatLane>() -> (L, L) {
+    (pick(0.6931471824645996, 0.6931471805599453), pick(-1.9046542121259336e-9, 2.3190468138462996e-17))
+}

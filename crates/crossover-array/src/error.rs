@@ -1,0 +1,56 @@
+//! Errors that travel inside arrays and surface where the host asks for bytes.
+
+use std::{fmt, panic::Location, sync::Arc};
+
+/// An error with the place in the caller's code that caused it.
+///
+/// Operators on arrays do not return `Result`: the error stays in the array, spreads to whatever is made from it,
+/// and surfaces at [`eval`](crate::Array::eval), [`to_vec`](crate::Array::to_vec) or, at once,
+/// [`check`](crate::Array::check).
+///
+/// ```
+/// use crossover_array::Array;
+/// let a = Array::from([1.0f32, 2.0]);
+/// let b = Array::from([1.0f32, 2.0, 3.0]);
+/// let error = (&a + &b).check().unwrap_err();
+/// assert!(error.to_string().contains("[2] and [3]"));
+/// ```
+#[derive(Debug, Clone)]
+pub struct Error {
+    inner: Arc<crossover_runtime::Error>,
+    location: &'static Location<'static>,
+}
+
+/// Result of an array operation.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    pub(crate) fn new(
+        error: impl Into<crossover_runtime::Error>,
+        location: &'static Location<'static>,
+    ) -> Error {
+        Error { inner: Arc::new(error.into()), location }
+    }
+
+    /// What went wrong.
+    pub fn kind(&self) -> &crossover_runtime::Error {
+        &self.inner
+    }
+
+    /// Where the failing operation was called.
+    pub fn location(&self) -> &'static Location<'static> {
+        self.location
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (at {}:{})", self.inner, self.location.file(), self.location.line())
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&*self.inner)
+    }
+}

@@ -1,0 +1,132 @@
+//! The runtime that evaluates arrays: devices, options, plan cache.
+
+use std::{
+    cell::RefCell,
+    panic::Location,
+    sync::{Arc, OnceLock},
+};
+
+use crossover_cpu::{CpuBackend, Simd};
+use crossover_plan::Options;
+use crossover_runtime::{Backend, Buffer, Executor, Machine, Placement};
+
+use crate::{Error, Result};
+
+/// Devices and options for evaluating arrays.
+///
+/// Everybody shares one runtime made on first use; another one can be made for a scope:
+///
+/// ```
+/// use crossover_array::{Array, Runtime};
+/// let single = Runtime::builder().threads(1).build()?;
+/// let total = single.scope(|| Array::arange(10).sum(()).item::<i64>())?;
+/// assert_eq!(total, 45);
+/// # Ok::<(), crossover_array::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Runtime {
+    executor: Arc<Executor>,
+}
+
+/// What a [`Runtime`] is made with.
+#[derive(Debug, Clone, Default)]
+pub struct Builder {
+    threads: Option<usize>,
+    simd: Option<Simd>,
+    fusion: Option<bool>,
+}
+
+thread_local! {
+    static SCOPE: RefCell<Vec<Runtime>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Runtime {
+    /// Options for a new runtime.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// A runtime around an executor made elsewhere.
+    pub fn from_executor(executor: Executor) -> Runtime {
+        Runtime { executor: Arc::new(executor) }
+    }
+
+    /// The runtime of the innermost [`scope`](Runtime::scope) on this thread, or the shared one.
+    pub fn current() -> Runtime {
+        static SHARED: OnceLock<Runtime> = OnceLock::new();
+        if let Some(runtime) = SCOPE.with_borrow(|s| s.last().cloned()) {
+            return runtime;
+        }
+        SHARED
+            .get_or_init(|| Runtime::builder().build().expect("a host runtime needs nothing that can be missing"))
+            .clone()
+    }
+
+    /// Runs a closure with this runtime current on this thread.
+    pub fn scope<T>(&self, body: impl FnOnce() -> T) -> T {
+        struct Leave;
+        impl Drop for Leave {
+            fn drop(&mut self) {
+                SCOPE.with_borrow_mut(Vec::pop);
+            }
+        }
+        SCOPE.with_borrow_mut(|s| s.push(self.clone()));
+        let _leave = Leave;
+        body()
+    }
+
+    /// What evaluates graphs: counters, traces, devices.
+    pub fn executor(&self) -> &Executor {
+        &self.executor
+    }
+
+    pub(crate) fn machine(&self) -> &Arc<Machine> {
+        self.executor.machine()
+    }
+
+    /// A buffer that this runtime's devices can read: itself, or a copy of one that belongs to another runtime.
+    pub(crate) fn adopt(&self, buffer: Arc<Buffer>, location: &'static Location<'static>) -> Result<Arc<Buffer>> {
+        if Arc::ptr_eq(buffer.machine(), self.machine()) {
+            return Ok(buffer);
+        }
+        let copied = buffer.host_bytes().and_then(|bytes| Buffer::from_bytes(self.machine(), bytes));
+        copied.map_err(|e| Error::new(e, location))
+    }
+}
+
+impl Builder {
+    /// Number of threads; one runs everything on the caller.
+    pub fn threads(mut self, threads: usize) -> Builder {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Instruction set, at most what the machine has. Bits do not change.
+    pub fn simd(mut self, simd: Simd) -> Builder {
+        self.simd = Some(simd);
+        self
+    }
+
+    /// Whether operations share kernels. Bits do not change.
+    pub fn fusion(mut self, fusion: bool) -> Builder {
+        self.fusion = Some(fusion);
+        self
+    }
+
+    /// Makes the runtime.
+    #[track_caller]
+    pub fn build(self) -> Result<Runtime> {
+        let location = Location::caller();
+        let mut cpu = CpuBackend::builder();
+        if let Some(threads) = self.threads {
+            cpu = cpu.threads(threads);
+        }
+        if let Some(simd) = self.simd {
+            cpu = cpu.simd(simd);
+        }
+        let host: Arc<dyn Backend> = Arc::new(cpu.build().map_err(|e| Error::new(e, location))?);
+        let machine = Machine::new(host, Vec::new()).map_err(|e| Error::new(e, location))?;
+        let options = Options { fusion: self.fusion.unwrap_or(true) };
+        Ok(Runtime::from_executor(Executor::new(machine, options, Placement::Host)))
+    }
+}

@@ -1,0 +1,205 @@
+//! Column kernels: reductions along axes other than the last, in the canonical order of columns.
+//!
+//! A thread walks down one segment of one column; neighbouring threads walk neighbouring columns, so accesses
+//! coalesce. Columns of one segment take a single launch. Longer ones take, per reduction that others wait for, one
+//! launch over the segments and one to combine them, and a last one that stores.
+
+use crossover_core::canonical::SEGMENT;
+use crossover_plan::kernel::Fused;
+
+use crate::{
+    entry::{Entry, THREADS, memory_type},
+    flat::{Flat, Group},
+    functions::Uses,
+    prelude::Section,
+    row::{write_constant, write_known, write_once},
+    scratch::{self, Scratch},
+    source::Source,
+    stages::{self, Pass, Stages},
+    steps::Point,
+};
+
+/// Rows a thread reads before it uses any of them.
+const AHEAD: usize = 8;
+/// Rows per thread of the launch that stores: fewer than a segment, since nothing is carried from row to row.
+const STRETCH: usize = 32;
+
+/// The source of a Column kernel.
+pub(crate) fn source(kernel: &Fused, flat: &Flat) -> Source {
+    let stages = Stages::new(kernel);
+    let (full, once) = stages::split_stores(kernel, flat);
+    let passes = stages::passes(kernel, &stages, &full, false);
+    if kernel.space.reduce_size() <= SEGMENT {
+        single(kernel, flat, &stages, &passes, &once)
+    } else {
+        several(kernel, flat, &stages, &passes, &once)
+    }
+}
+
+/// One thread per column.
+fn single(kernel: &Fused, flat: &Flat, stages: &Stages, passes: &[Pass], once: &[usize]) -> Source {
+    let columns = kernel.space.outer_size() * kernel.space.inner_size();
+    let mut uses = Uses::default();
+    let mut entry = Entry::new(kernel, flat, &mut uses);
+    let inner = entry.index("inner", kernel.space.inner_size());
+    let outer = entry.index("outer", kernel.space.outer_size());
+    let length = entry.index("length", kernel.space.reduce_size());
+    open_items(&mut entry, &format!("{outer} * {inner}"));
+    entry.body.line(format!("const index_t i = item % {inner};"));
+    entry.body.line(format!("const index_t o = item / {inner};"));
+    let at = column_coordinates(&mut entry);
+    for (level, pass) in passes.iter().enumerate() {
+        for id in stages.constants(kernel, level) {
+            write_constant(&mut entry, id, &at);
+        }
+        write_walk(&mut entry, pass, level, &at, "0", &length);
+        for &id in &pass.reductions {
+            entry.reduced(id, &format!("r{id}"));
+        }
+    }
+    write_once(&mut entry, once, &at, "");
+    entry.body.close();
+    let blocks = columns.div_ceil(THREADS as usize);
+    let (text, launch) = entry.finish("// One thread per column; any grid.", "xo_column", THREADS, blocks);
+    Source { text: uses.assemble(flat.wide, &[text]), launches: vec![launch], scratch: 0, wide: flat.wide }
+}
+
+/// One thread per segment, over several launches.
+fn several(kernel: &Fused, flat: &Flat, stages: &Stages, passes: &[Pass], once: &[usize]) -> Source {
+    let space = &kernel.space;
+    let scratch = Scratch::new(kernel, SEGMENT);
+    let mut uses = Uses::default();
+    uses.section(Section::Column);
+    let (mut texts, mut launches) = (Vec::new(), Vec::new());
+    for (level, pass) in passes.iter().enumerate() {
+        let last = level + 1 == passes.len();
+        let every_element = !last || !pass.stores.is_empty();
+        if last && pass.stores.is_empty() && once.is_empty() {
+            continue;
+        }
+        let span = if last { STRETCH } else { SEGMENT };
+        let mut entry = Entry::new(kernel, flat, &mut uses);
+        let inner = entry.index("inner", space.inner_size());
+        let outer = entry.index("outer", space.outer_size());
+        let length = entry.index("length", space.reduce_size());
+        if every_element {
+            entry.body.line(format!("const index_t spans = ({length} + {}) / {span};", span - 1));
+            open_items(&mut entry, &format!("{outer} * spans * {inner}"));
+            entry.body.line(format!("const index_t i = item % {inner};"));
+            entry.body.line(format!("const index_t begin = item / {inner} % spans * {span};"));
+            entry.body.line(format!("const index_t end = begin + {span} < {length} ? begin + {span} : {length};"));
+            entry.body.line(format!("const index_t o = item / {inner} / spans;"));
+        } else {
+            open_items(&mut entry, &format!("{outer} * {inner}"));
+            entry.body.line(format!("const index_t i = item % {inner};"));
+            entry.body.line(format!("const index_t o = item / {inner};"));
+        }
+        let at = column_coordinates(&mut entry);
+        let place = if every_element { "o * inner + i" } else { "item" };
+        write_known(&mut entry, stages, &scratch, level, &at, place);
+        if every_element {
+            write_walk(&mut entry, pass, level, &at, "begin", "end");
+            for &id in &pass.reductions {
+                let kind = entry.combined_type(id);
+                let to = entry.parameter(&format!("{kind}*"), format!("partial{id}"), scratch.partial(id));
+                entry.body.line(format!("{to}[item] = r{id};"));
+            }
+        }
+        if last {
+            write_once(&mut entry, once, &at, if every_element { "begin == 0" } else { "" });
+        }
+        entry.body.close();
+        let (name, what) = if last {
+            ("xo_column_finish".to_string(), "Stores, from the reduced values")
+        } else {
+            (format!("xo_column_pass{level}"), "Reduces segments, one thread each")
+        };
+        let spans = if every_element { space.reduce_size().div_ceil(span) } else { 1 };
+        let blocks = (space.outer_size() * spans * space.inner_size()).div_ceil(THREADS as usize);
+        let (text, launch) = entry.finish(&format!("// {what}; any grid."), &name, THREADS, blocks);
+        texts.push(text);
+        launches.push(launch);
+        for &id in &pass.reductions {
+            let (text, climbs) = scratch::combine(kernel, &mut uses, &scratch, id, false);
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+            launches.extend(climbs);
+        }
+    }
+    Source { text: uses.assemble(flat.wide, &texts), launches, scratch: scratch.bytes, wide: flat.wide }
+}
+
+fn open_items(entry: &mut Entry<'_>, count: &str) {
+    entry.body.open(format!(
+        "for (index_t item = (index_t)blockIdx.x * {THREADS} + threadIdx.x; item < {count}; \
+         item += (index_t)gridDim.x * {THREADS})"
+    ));
+}
+
+fn column_coordinates(entry: &mut Entry<'_>) -> Vec<(usize, String)> {
+    let mut at = entry.coordinates(Group::Outer, 'x', "o");
+    at.extend(entry.coordinates(Group::Inner, 'z', "i"));
+    at
+}
+
+/// Walks down rows `begin` to `end` of one column, leaving each reduction in `r{id}`.
+fn write_walk(entry: &mut Entry<'_>, pass: &Pass, level: usize, at: &[(usize, String)], begin: &str, end: &str) {
+    if pass.reductions.is_empty() && pass.stores.is_empty() {
+        return;
+    }
+    entry.body.line(format!("// Pass {}.", level + 1));
+    for &id in &pass.reductions {
+        entry.join(id);
+        let kind = entry.combined_type(id);
+        entry.body.line(format!("{kind} r{id} = {{}};"));
+    }
+    let loads = stages::loads(entry.kernel, &pass.steps);
+    entry.body.open(format!("for (index_t b = {begin}; b < {end}; b += {AHEAD})"));
+    for &load in &loads {
+        let dtype = entry.kernel.loads[load].dtype;
+        entry.uses.dtype(dtype);
+        entry.body.line(format!("{} m{load}[{AHEAD}];", memory_type(dtype)));
+    }
+    if !loads.is_empty() {
+        let here = open_row(entry, at, end);
+        for &load in &loads {
+            let pointer = entry.load(load);
+            let window = entry.flat.loads[load].clone();
+            let offset = entry.offset(&window, &format!("in{load}"), &here);
+            entry.body.line(format!("m{load}[u] = {pointer}[{offset}];"));
+        }
+        entry.body.close();
+        entry.body.close();
+    }
+    let here = open_row(entry, at, end);
+    for &id in &pass.steps {
+        entry.step(id, &Point { element: &|load| format!("m{load}[u]"), at: &here });
+    }
+    for &id in &pass.reductions {
+        let join = entry.join(id);
+        let value = entry.combined(id, "r");
+        entry.body.line(format!("r{id} = r == {begin} ? {value} : {join}::join(r{id}, {value});"));
+    }
+    for &store in &pass.stores {
+        let pointer = entry.store(store);
+        let window = entry.flat.stores[store].clone();
+        let offset = entry.offset(&window, &format!("out{store}"), &here);
+        let value = entry.stored(store);
+        entry.body.line(format!("{pointer}[{offset}] = {value};"));
+    }
+    entry.body.close();
+    entry.body.close();
+    entry.body.close();
+}
+
+/// Opens the scope of row `u` of the rows being read.
+fn open_row(entry: &mut Entry<'_>, at: &[(usize, String)], end: &str) -> Vec<(usize, String)> {
+    entry.body.unrolled("u", AHEAD);
+    entry.body.line("const index_t r = b + u;");
+    entry.body.open(format!("if (r < {end})"));
+    let mut here = at.to_vec();
+    here.extend(entry.coordinates(Group::Reduce, 'y', "r"));
+    here
+}
+

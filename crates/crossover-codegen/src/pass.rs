@@ -1,0 +1,217 @@
+//! One pass of a warp over its part of a row.
+
+use crossover_core::ops::cast::cuda_type;
+
+use crate::{
+    entry::{Entry, memory_type},
+    flat::Group,
+    prelude::Section,
+    row::GROUP,
+    stages::{self, Pass},
+    steps::Point,
+};
+
+/// How a warp walks over its part of a row.
+#[derive(Debug)]
+pub(crate) struct Team {
+    /// Groups of 128 elements.
+    pub(crate) groups: usize,
+    /// Whether a thread moves its four elements of a group at once.
+    pub(crate) vector: bool,
+    /// The variable that holds the first element of the warp's chunk, if it is not 0.
+    pub(crate) first: Option<&'static str>,
+}
+
+impl Team {
+    /// Lanes of the warp's chunk that exist.
+    pub(crate) fn present(&self) -> String {
+        match self.first {
+            Some(first) => format!("(int)(length - {first} < {GROUP} ? length - {first} : {GROUP})"),
+            None => format!("(int)(length < {GROUP} ? length : {GROUP})"),
+        }
+    }
+
+    /// Declares the registers that keep values between passes.
+    pub(crate) fn declare_kept(&self, entry: &mut Entry<'_>, passes: &[Pass]) {
+        let mut kept: Vec<usize> = passes.iter().flat_map(|p| p.from.iter().copied()).collect();
+        kept.sort_unstable();
+        kept.dedup();
+        for id in kept {
+            let dtype = entry.kernel.steps[id].dtype;
+            entry.uses.dtype(dtype);
+            entry.body.line(format!("{} k{id}[{}][4];", cuda_type(dtype), self.groups));
+        }
+    }
+
+    /// Opens the scope of the thread's four elements of group `g`.
+    fn open_group(&self, entry: &mut Entry<'_>) {
+        entry.body.unrolled("g", self.groups);
+        let base = self.first.map_or(String::new(), |first| format!("{first} + "));
+        entry.body.line(format!("const index_t r = {base}g * {GROUP} + 4 * t;"));
+        entry.body.open("if (r < length)");
+    }
+
+    fn close_group(&self, entry: &mut Entry<'_>) {
+        entry.body.close();
+        entry.body.close();
+    }
+
+    /// Opens the scope of element `k` and returns the coordinates of the point.
+    fn open_element(&self, entry: &mut Entry<'_>, outer: &[(usize, String)]) -> Vec<(usize, String)> {
+        entry.body.unrolled("k", 4);
+        if !self.vector {
+            entry.body.open("if (r + k < length)");
+        }
+        let mut at = outer.to_vec();
+        if entry.flat.group(Group::Reduce).len() > 1 {
+            entry.body.line("const index_t e = r + k;");
+            at.extend(entry.coordinates(Group::Reduce, 'y', "e"));
+        } else {
+            at.extend(entry.coordinates(Group::Reduce, 'y', "r + k"));
+        }
+        at
+    }
+
+    fn close_element(&self, entry: &mut Entry<'_>) {
+        if !self.vector {
+            entry.body.close();
+        }
+        entry.body.close();
+    }
+
+    /// Whether an operand with this stride along the row is moved as a pack.
+    fn packs(&self, stride: Option<isize>) -> bool {
+        self.vector && stride == Some(1)
+    }
+}
+
+/// Writes a pass; returns the names of the lanes of each of its reductions.
+pub(crate) fn write_pass(
+    entry: &mut Entry<'_>,
+    team: &Team,
+    passes: &[Pass],
+    level: usize,
+    outer: &[(usize, String)],
+) -> Vec<String> {
+    let pass = &passes[level];
+    if pass.reductions.is_empty() && pass.stores.is_empty() {
+        return Vec::new();
+    }
+    entry.body.line(format!("// Pass {}.", level + 1));
+    let loads = stages::loads(entry.kernel, &pass.steps);
+    write_reads(entry, team, &loads, outer);
+    let mut lanes = Vec::new();
+    for &id in &pass.reductions {
+        // Joining first brings the type of values with an index.
+        entry.join(id);
+        let kind = entry.combined_type(id);
+        entry.body.line(format!("{kind} r{id}[4] = {{}};"));
+        lanes.push(format!("r{id}"));
+    }
+    team.open_group(entry);
+    let packed: Vec<usize> = pass.stores.iter().copied().filter(|&s| team.packs(row_stride(entry, s))).collect();
+    for &store in &packed {
+        let dtype = entry.kernel.stores[store].dtype;
+        entry.uses.section(Section::Pack);
+        entry.uses.dtype(dtype);
+        entry.body.line(format!("xo_pack<{}, 4> w{store};", memory_type(dtype)));
+    }
+    let at = team.open_element(entry, outer);
+    write_element(entry, passes, level, &packed, &at);
+    team.close_element(entry);
+    for &store in &packed {
+        let pointer = entry.store(store);
+        let window = entry.flat.stores[store].clone();
+        let mut start = outer.to_vec();
+        start.extend(entry.coordinates(Group::Reduce, 'y', "r"));
+        let offset = entry.offset(&window, &format!("out{store}"), &start);
+        entry.body.line(format!("xo_write<4>({pointer} + {offset}, w{store}, 4);"));
+    }
+    team.close_group(entry);
+    lanes
+}
+
+/// Reads the warp's part of every operand before any of it is used.
+fn write_reads(entry: &mut Entry<'_>, team: &Team, loads: &[usize], outer: &[(usize, String)]) {
+    if loads.is_empty() {
+        return;
+    }
+    entry.uses.section(Section::Pack);
+    for &load in loads {
+        let dtype = entry.kernel.loads[load].dtype;
+        entry.uses.dtype(dtype);
+        entry.body.line(format!("xo_pack<{}, 4> m{load}[{}];", memory_type(dtype), team.groups));
+    }
+    team.open_group(entry);
+    let stride = |entry: &Entry<'_>, load: usize| {
+        let axis = entry.flat.group(Group::Reduce).first().copied();
+        axis.map(|a| entry.flat.loads[load].strides[a])
+    };
+    let (packed, single): (Vec<usize>, Vec<usize>) =
+        loads.iter().partition(|&&load| team.packs(stride(entry, load)));
+    for load in packed {
+        let pointer = entry.load(load);
+        let window = entry.flat.loads[load].clone();
+        let mut at = outer.to_vec();
+        at.extend(entry.coordinates(Group::Reduce, 'y', "r"));
+        let offset = entry.offset(&window, &format!("in{load}"), &at);
+        entry.body.line(format!("m{load}[g] = xo_read<4>({pointer} + {offset}, 4);"));
+    }
+    if !single.is_empty() {
+        let at = team.open_element(entry, outer);
+        for load in single {
+            let pointer = entry.load(load);
+            let window = entry.flat.loads[load].clone();
+            let offset = entry.offset(&window, &format!("in{load}"), &at);
+            entry.body.line(format!("m{load}[g].v[k] = {pointer}[{offset}];"));
+        }
+        team.close_element(entry);
+    }
+    team.close_group(entry);
+}
+
+/// The steps of one element, what is kept of it, its part in the reductions and its stores.
+fn write_element(
+    entry: &mut Entry<'_>,
+    passes: &[Pass],
+    level: usize,
+    packed: &[usize],
+    at: &[(usize, String)],
+) {
+    let pass = &passes[level];
+    let kept_later = |id: &usize| passes[level + 1..].iter().any(|p| p.from.contains(id));
+    let mut ids: Vec<usize> = pass.steps.iter().chain(&pass.from).copied().collect();
+    ids.sort_unstable();
+    for id in ids {
+        if pass.from.contains(&id) {
+            let kind = cuda_type(entry.kernel.steps[id].dtype);
+            entry.body.line(format!("const {kind} s{id} = k{id}[g][k];"));
+            continue;
+        }
+        entry.step(id, &Point { element: &|load| format!("m{load}[g].v[k]"), at });
+        if kept_later(&id) {
+            entry.body.line(format!("k{id}[g][k] = s{id};"));
+        }
+    }
+    for &id in &pass.reductions {
+        let join = entry.join(id);
+        let value = entry.combined(id, "r + k");
+        entry.body.line(format!("r{id}[k] = g == 0 ? {value} : {join}::join(r{id}[k], {value});"));
+    }
+    for &store in &pass.stores {
+        let value = entry.stored(store);
+        if packed.contains(&store) {
+            entry.body.line(format!("w{store}.v[k] = {value};"));
+        } else {
+            let pointer = entry.store(store);
+            let window = entry.flat.stores[store].clone();
+            let offset = entry.offset(&window, &format!("out{store}"), at);
+            entry.body.line(format!("{pointer}[{offset}] = {value};"));
+        }
+    }
+}
+
+fn row_stride(entry: &Entry<'_>, store: usize) -> Option<isize> {
+    let axis = entry.flat.group(Group::Reduce).first().copied()?;
+    Some(entry.flat.stores[store].strides[axis])
+}

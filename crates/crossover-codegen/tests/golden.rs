@@ -1,0 +1,57 @@
+//! The text of everyday kernels, as snapshots.
+
+use crossover_codegen::{Argument, Source, fused, samples};
+use crossover_core::DType;
+
+fn describe(source: &Source) -> String {
+    let mut out = source.text.clone();
+    out.push_str(&format!("\n// scratch: {} bytes, wide: {}\n", source.scratch, source.wide));
+    for launch in &source.launches {
+        let arguments: Vec<String> = launch.arguments.iter().map(|a| format!("{a:?}")).collect();
+        out.push_str(&format!(
+            "// {}<<<{}, {}>>>({})\n",
+            launch.entry,
+            launch.blocks,
+            launch.threads,
+            arguments.join(", ")
+        ));
+    }
+    out
+}
+
+#[test]
+fn texts_are_as_reviewed() {
+    for (name, kernel) in samples::golden() {
+        insta::assert_snapshot!(name, describe(&fused(&kernel)));
+    }
+}
+
+#[test]
+fn sizes_are_arguments_and_not_text() {
+    let texts = |a: crossover_plan::kernel::Fused, b| assert_eq!(fused(&a).text, fused(&b).text);
+    texts(samples::gelu(1 << 20, DType::F32), samples::gelu(37, DType::F32));
+    texts(samples::softmax(10, 1000, DType::F32), samples::softmax(4096, 1024, DType::F32));
+    texts(samples::softmax(10, 4096, DType::F32), samples::softmax(3, 2048, DType::F32));
+    texts(samples::full_sum(50_000), samples::full_sum(10_000_000));
+    texts(samples::standardise(129, 3), samples::standardise(10_000, 1000));
+}
+
+#[test]
+fn huge_spaces_count_in_64_bits() {
+    assert!(!fused(&samples::gelu(1 << 30, DType::F32)).wide);
+    let wide = fused(&samples::gelu(1 << 31, DType::F32));
+    assert!(wide.wide && wide.text.contains("typedef long long index_t"));
+}
+
+#[test]
+fn every_parameter_has_an_argument() {
+    for (name, kernel) in samples::golden() {
+        let source = fused(&kernel);
+        for launch in &source.launches {
+            let head = source.text.split(&format!("{}(", launch.entry)).nth(1).unwrap();
+            let parameters = head.split(')').next().unwrap().split(',').count();
+            assert_eq!(parameters, launch.arguments.len(), "{name} {}", launch.entry);
+            assert!(launch.arguments.iter().all(|a| !matches!(a, Argument::Scratch(at) if *at >= source.scratch)));
+        }
+    }
+}

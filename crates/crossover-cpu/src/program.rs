@@ -1,0 +1,164 @@
+//! A fused kernel made ready: instructions over registers.
+//!
+//! A register is a pointer. Most stand for a place in the thread's frame; a *stream* register follows a window
+//! through memory from tile to tile, so contiguous operands and results are used in place. Instructions run in
+//! order; none writes a register it reads.
+
+use crossover_core::{DType, ops::reduce::ReduceOp};
+use smallvec::SmallVec;
+
+use crate::{
+    geometry::Geometry,
+    tile::{ArgColumnsFn, ArgRowsFn, GatherFn, IndexFn, RandomFn, RowsFn, ScatterFn, TileFn},
+    window::View,
+};
+
+/// A register, by position.
+pub type Reg = u16;
+
+/// Where a register points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Home {
+    /// A fixed place in the frame, in bytes from its start.
+    Frame(usize),
+    /// A window of memory.
+    Stream { access: u16, step: Step },
+    /// A value kept for all positions of a unit: place in the frame, bytes of an element.
+    Kept(usize, usize),
+}
+
+/// How a stream moves with the tile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Only from line to line.
+    Line,
+    /// With the position in the flat part; bytes of an element.
+    Full(usize),
+    /// With the position among reduced values; bytes of an element.
+    Reduced(usize),
+}
+
+/// How many elements an instruction works on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Count {
+    One,
+    Reduced,
+    Full,
+}
+
+/// Memory that an access refers to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    Input(u16),
+    Output(u16),
+    /// No memory: the window gives row-major positions.
+    Position,
+}
+
+/// A window onto memory, as tiles see it.
+#[derive(Debug, Clone)]
+pub struct Access {
+    pub source: Source,
+    /// Bytes of an element; 1 for positions.
+    pub size: usize,
+    /// Bytes from the start of the memory.
+    pub offset: isize,
+    /// Bytes per step of each line axis.
+    pub line: SmallVec<[isize; 4]>,
+    /// The flat part, in elements.
+    pub flat: View,
+}
+
+/// One instruction.
+#[derive(Debug, Clone)]
+pub enum Instr {
+    Apply { f: TileFn, a: Reg, b: Reg, c: Reg, out: Reg, count: Count },
+    Gather { f: GatherFn, access: u16, out: Reg, count: Count },
+    Scatter { f: ScatterFn, access: u16, from: Reg, count: Count },
+    Index { f: IndexFn, access: u16, divisor: i64, modulus: i64, out: Reg, count: Count },
+    Random { f: RandomFn, access: u16, key: u16, stream: u32, out: Reg, count: Count },
+    /// Repeats reduced values to meet full ones, or reduces the rows of a tile.
+    Rows { f: RowsFn, from: Reg, out: Reg },
+    /// Positions of extremes of the rows of a tile; `best` is scratch for their values.
+    ArgRows { f: ArgRowsFn, from: Reg, best: Reg, out: Reg },
+}
+
+/// How a reduction combines across tiles.
+#[derive(Debug, Clone, Copy)]
+pub enum Combine {
+    /// By the canonical order: reduces a chunk of a row; adds rows to a column.
+    Ordered { rows: RowsFn, columns: RowsFn },
+    /// By value and position: of a chunk; of a row against the best so far; of two candidates.
+    Arg { rows: ArgRowsFn, row: ArgColumnsFn, merge: ArgColumnsFn },
+}
+
+/// A reduction over all tiles of a unit.
+#[derive(Debug, Clone)]
+pub struct Reduction {
+    pub op: ReduceOp,
+    /// Dtype of what is reduced.
+    pub dtype: DType,
+    pub combine: Combine,
+    pub from: Reg,
+    pub out: Reg,
+}
+
+/// One pass over a unit.
+#[derive(Debug, Default)]
+pub struct Stage {
+    /// On reduced values, once per unit before the pass.
+    pub setup: Vec<Instr>,
+    /// On every tile.
+    pub body: Vec<Instr>,
+    /// Finished after the pass.
+    pub reductions: Vec<Reduction>,
+}
+
+/// Where a host scalar goes.
+#[derive(Debug, Clone, Copy)]
+pub struct ScalarSlot {
+    pub slot: u16,
+    pub reg: Reg,
+    pub dtype: DType,
+}
+
+/// A register that changes from tile to tile.
+#[derive(Debug, Clone, Copy)]
+pub struct Moving {
+    pub reg: Reg,
+    pub access: u16,
+    pub step: Step,
+}
+
+/// Places in the frame, in bytes.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FrameLayout {
+    /// Current address of every access.
+    pub cursors: usize,
+    /// Start and length of what outlives a tile and is the same for all threads of a unit.
+    pub persistent: (usize, usize),
+    /// Start of the accumulators.
+    pub accumulators: usize,
+    /// Whole frame.
+    pub bytes: usize,
+}
+
+/// The program.
+#[derive(Debug)]
+pub struct Program {
+    pub geometry: Geometry,
+    pub regs: Vec<Home>,
+    pub accesses: Vec<Access>,
+    pub scalars: Vec<ScalarSlot>,
+    pub moving: Vec<Moving>,
+    pub kept: Vec<(Reg, usize, usize)>,
+    /// On uniform values, once per thread.
+    pub prologue: Vec<Instr>,
+    /// Inline kernels have exactly one, without setup and reductions.
+    pub stages: Vec<Stage>,
+    pub frame: FrameLayout,
+    /// Whether the rows of a unit are spread over threads, with a barrier after each stage.
+    pub split: bool,
+    /// Estimated time of the whole kernel on one thread, in nanoseconds.
+    pub cost: f64,
+}
