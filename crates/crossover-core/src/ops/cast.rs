@@ -434,8 +434,19 @@ mod tests {
         let half = |x: f64| x.to_scalar().cast(DType::F16).get::<f16>().unwrap().to_bits();
         assert_eq!((half(x), half(-x)), (0x3c01, 0xbc01));
         assert_eq!(half(1.0 + 2f64.powi(-11)), 0x3c00);
-        for x in [0.0, -0.0, 1e300, -1e300, f64::INFINITY, 65519.999, 65520.0, 5e-324, 3.0e-8] {
-            assert_eq!(half(x), f16::from_f64(x).to_bits(), "{x:e}");
+        let edges = [
+            (-0.0, 0x8000),
+            (1e300, 0x7c00),
+            (-1e300, 0xfc00),
+            (f64::INFINITY, 0x7c00),
+            (65519.999, 0x7bff),
+            (65520.0, 0x7c00),
+            (5e-324, 0x0000),
+            (3.0e-8, 0x0001),
+            (2.98e-8, 0x0000),
+        ];
+        for (x, bits) in edges {
+            assert_eq!(half(x), bits, "{x:e}");
         }
         let n = (1i32 << 24) + 1;
         assert_eq!(n.to_scalar().cast(DType::BF16).get::<bf16>(), Some(bf16::from_f64(n as f64)));
