@@ -1,2 +1,75 @@
-//! Placeholder.
-fn main() {}
+//! The `crossover` command: a tour of the library on this machine, what the machine has, and plans of graphs.
+//!
+//! A shell: everything it shows is computed by the library crates. Reports go to standard output, progress and
+//! errors to standard error. Exit status: 0 when all went well, 1 when something failed (an unreadable graph, a wrong
+//! result), 2 when the command line was wrong.
+
+mod bench_worker;
+mod doctor;
+mod explain;
+mod expressions;
+mod report;
+mod tour;
+mod units;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Arrays that run where they run fastest.
+///
+/// Start with the tour: it runs typical array code on this machine, compares every result with the reference,
+/// and shows how close each comes to what the memory and the processor can do.
+#[derive(Parser)]
+#[command(name = "crossover", version, arg_required_else_help = true, after_help = EXAMPLES)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  crossover tour --quick                         ten kinds of work in a few seconds
+  crossover doctor                               processor, memory, GPU or why there is none
+  crossover explain docs/graphs/softmax.graph    which kernels a computation becomes
+  crossover tour --json | jq '.results[] | select(.roof_fraction < 0.5)'
+
+Every command takes --json; docs/json.md describes the shapes. NO_COLOR=1 turns colours off.";
+
+#[derive(Subcommand)]
+enum Command {
+    // Documented where their arguments are defined; the first line there is the summary here.
+    Tour(tour::Arguments),
+    Doctor(doctor::Arguments),
+    Explain(explain::Arguments),
+    #[command(hide = true)]
+    BenchWorker(bench_worker::Arguments),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let outcome = match arguments.command {
+        Command::Tour(arguments) => tour::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
+        Command::BenchWorker(arguments) => bench_worker::run(&arguments),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("{} {error:#}", console::style("error:").red().bold().for_stderr());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Arguments::command().debug_assert();
+    }
+}

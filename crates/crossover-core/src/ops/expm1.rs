@@ -26,10 +26,11 @@ impl Unary for Expm1 {
         let split = exponential::split(at_least(at_most(x, high), pick(-20.0, -40.0)), L::real(0.0));
         // e^x - 1 = 2^n · ((1 - 2^-n) + (e^r - 1)); past n = 2·DIGITS the power no longer counts, and is no longer
         // a float.
-        let one = L::real(1.0);
-        let constant =
-            L::select(split.n.is_gt(L::whole(2 * L::DIGITS as i32)), one, one - split.inverse_power());
-        let value = split.scale(split.plus_constant(constant, split.tail())).with_sign(x);
+        let (zero, one) = (L::real(0.0), L::real(1.0));
+        let power = L::select(split.n.is_gt(L::whole(2 * L::DIGITS as i32)), zero, split.inverse_power());
+        let constant = one - power;
+        let lost = (one - constant) - power;
+        let value = split.scale(split.plus_constant(constant, split.tail() + lost)).with_sign(x);
         L::select(x.is_nan(), L::nan(), value)
     }
 }

@@ -1,0 +1,410 @@
+//! From a fused kernel to a [`Program`]: classes, levels and stages. Instructions are chosen in [`crate::emit`].
+//!
+//! A value has a *class*: how much of a tile it fills. Its *level* is the number of reductions it waits for.
+//! An inline kernel is one pass in the order of its steps. Otherwise stage p computes, tile by tile, what the
+//! reductions of level p + 1 and the full stores of level p need. Values needed by several stages are recomputed
+//! when that is about as cheap as a load, else kept for the whole unit where they fit.
+
+use crossover_core::{DType, ops::Cost};
+use crossover_plan::kernel::{Extent, Fused, Kind, StepId, StepOp};
+use crossover_runtime::{Error, Result};
+
+use crate::{
+    emit::{Emitter, Place},
+    geometry::{Geometry, Merged, Mode, cut},
+    program::{Access, FrameLayout, Home, Moving, Program, Source, Stage},
+    tile::Tiles,
+    window::Form,
+};
+
+/// How much of a tile a value fills.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// The same for the whole kernel.
+    One,
+    /// One element per tile.
+    Line,
+    /// Constant along the reduced axes.
+    Reduced,
+    /// One element per position.
+    Full,
+}
+
+impl Class {
+    /// The class of a value computed from both.
+    pub fn join(self, other: Class) -> Class {
+        match (self, other) {
+            (Class::Line, Class::Reduced) | (Class::Reduced, Class::Line) => Class::Full,
+            (a, b) => a.max(b),
+        }
+    }
+}
+
+/// What is known about a step.
+#[derive(Debug, Clone, Copy)]
+pub struct Fact {
+    pub class: Class,
+    pub level: usize,
+    /// The step that holds the value: itself, or what an `Expand` repeats.
+    pub root: StepId,
+    /// Nanoseconds per element to compute it from memory, roughly.
+    pub cost: f64,
+}
+
+/// Recomputing for less than this many nanoseconds per element beats writing to and reading from a kept array.
+const CHEAP: f64 = 0.25;
+/// Bytes of all kept values of a unit.
+const KEPT_BYTES: usize = 512 << 10;
+/// Accumulator results per reduction that are not folded on the way.
+pub const RESULTS: usize = 4096;
+
+/// The kernel being lowered, with everything derived from it.
+pub struct Lowering<'a> {
+    pub fused: &'a Fused,
+    pub tiles: &'static Tiles,
+    pub geometry: Geometry,
+    pub accesses: Vec<Access>,
+    pub facts: Vec<Fact>,
+    /// Class each load has, and whether a tile of it lies side by side.
+    pub loads: Vec<(Class, bool)>,
+    /// As `loads`, for stores.
+    pub stores: Vec<(Class, bool)>,
+    /// The access of each index and random step.
+    pub positions: Vec<Option<u16>>,
+    /// Whether units are spread over threads row by row.
+    pub split: bool,
+}
+
+/// Lowers a kernel for a number of threads. `split_cost` is the time in nanoseconds above which threads pay.
+pub fn lower(fused: &Fused, tiles: &'static Tiles, threads: usize, split_cost: f64) -> Result<Program> {
+    let reduces = fused.steps.iter().filter(|s| matches!(s.op, StepOp::Reduce(_))).count();
+    let merged = Merged::new(fused);
+    let bytes = fused.loads.iter().map(|l| l.dtype.size()).sum();
+    let full_store = fused.stores.iter().any(|s| fused.steps[s.step as usize].extent == Extent::Full);
+    let phases = reduces > 1 || (reduces == 1 && full_store);
+    let geometry = cut(fused.kind, &merged, bytes, phases, threads);
+    let mut lowering = Lowering {
+        fused,
+        tiles,
+        geometry,
+        accesses: Vec::new(),
+        facts: Vec::new(),
+        loads: Vec::new(),
+        stores: Vec::new(),
+        positions: Vec::new(),
+        split: false,
+    };
+    lowering.open(&merged);
+    lowering.learn()?;
+    let cost = lowering.price();
+    let g = &lowering.geometry;
+    lowering.split = threads > 1 && cost > split_cost && g.mode != Mode::Inline && g.units() < threads;
+    lowering.build(cost)
+}
+
+impl<'a> Lowering<'a> {
+    /// Turns windows into accesses and classifies them.
+    fn open(&mut self, merged: &Merged) {
+        let fused = self.fused;
+        let (loads, stores) = (fused.loads.len(), fused.stores.len());
+        for (i, load) in fused.loads.iter().enumerate() {
+            let class = self.window_class(merged, i, None);
+            let form = self.access(merged, i, Source::Input(i as u16), load.dtype.size(), class);
+            self.loads.push((class, form == Form::Contiguous));
+        }
+        for (i, store) in fused.stores.iter().enumerate() {
+            let extent = fused.steps[store.step as usize].extent;
+            let class = self.window_class(merged, loads + i, Some(extent));
+            let form = self.access(merged, loads + i, Source::Output(i as u16), store.dtype.size(), class);
+            let single = match class {
+                Class::Full => self.geometry.tile == 1,
+                _ => self.geometry.reduced() == 1,
+            };
+            self.stores.push((class, form == Form::Contiguous || single));
+        }
+        let mut next = loads + stores;
+        for step in &fused.steps {
+            let positioned = matches!(step.op, StepOp::Index { .. } | StepOp::Random { .. });
+            self.positions.push(positioned.then_some(next as u16));
+            if positioned {
+                let class = self.window_class(merged, next, None);
+                self.access(merged, next, Source::Position, 1, class);
+                next += 1;
+            }
+        }
+    }
+
+    /// The class of a window: of what it varies over, or for a store of what its value was declared to vary over.
+    fn window_class(&self, merged: &Merged, window: usize, store: Option<Extent>) -> Class {
+        let kind = self.fused.kind;
+        let strides = &merged.windows[window];
+        // Axes of length 1 are gone after merging.
+        let varies = |s: &[isize]| s.iter().any(|&s| s != 0);
+        let reduced = !varies(&strides.reduce);
+        if let Some(extent) = store {
+            return match extent {
+                _ if kind == Kind::Map => Class::Full,
+                Extent::Full => Class::Full,
+                Extent::One if !reduced => Class::Full,
+                _ => Class::Reduced,
+            };
+        }
+        if reduced && !varies(&strides.outer) && !varies(&strides.inner) {
+            return Class::One;
+        }
+        if kind != Kind::Map && reduced {
+            return Class::Reduced;
+        }
+        let (_, flat) = merged.split(strides, kind, &self.geometry, Extent::Full);
+        if flat.form() == Form::Uniform { Class::Line } else { Class::Full }
+    }
+
+    fn access(&mut self, merged: &Merged, window: usize, source: Source, size: usize, class: Class) -> Form {
+        let strides = &merged.windows[window];
+        let extent = if class == Class::Reduced { Extent::Reduced } else { Extent::Full };
+        let (mut line, flat) = merged.split(strides, self.fused.kind, &self.geometry, extent);
+        line.iter_mut().for_each(|s| *s *= size as isize);
+        let form = flat.form();
+        self.accesses.push(Access { source, size, offset: strides.offset * size as isize, line, flat });
+        form
+    }
+
+    /// Classes, levels and costs of all steps.
+    fn learn(&mut self) -> Result<()> {
+        let mut positioned = 0;
+        for (i, step) in self.fused.steps.iter().enumerate() {
+            let mut fact = Fact { class: Class::One, level: 0, root: i as StepId, cost: 0.0 };
+            for &arg in &step.args {
+                let Some(a) = self.facts.get(arg as usize) else {
+                    return Err(Error::Internal(format!("step {i} uses step {arg}, which comes later")));
+                };
+                fact.class = fact.class.join(a.class);
+                fact.level = fact.level.max(a.level);
+                fact.cost += a.cost;
+            }
+            match &step.op {
+                StepOp::Load(load) => {
+                    let (class, contiguous) = self.loads[*load as usize];
+                    fact.class = class;
+                    fact.cost = if contiguous { 0.0 } else { 0.3 };
+                }
+                StepOp::Scalar(_) => {}
+                StepOp::Index { .. } | StepOp::Random { .. } => {
+                    let access = self.fused.loads.len() + self.fused.stores.len() + positioned;
+                    positioned += 1;
+                    fact.class = self.position_class(access);
+                    fact.cost = if matches!(step.op, StepOp::Random { .. }) { 1.0 } else { 0.2 };
+                }
+                StepOp::Expand => fact.root = self.facts[step.args[0] as usize].root,
+                StepOp::Reduce(_) => {
+                    let arg = self.facts[step.args[0] as usize];
+                    fact = Fact { class: Class::Reduced, level: arg.level + 1, root: i as StepId, cost: 0.0 };
+                }
+                StepOp::Map(op) => fact.cost += price_of(op.info().cost, step.dtype),
+                _ => fact.cost += price_of(Cost::Simple, step.dtype),
+            }
+            if fact.class < Class::Full {
+                fact.cost = 0.0;
+            }
+            self.facts.push(fact);
+        }
+        Ok(())
+    }
+
+    /// Class of an index or random window, from its access.
+    fn position_class(&self, access: usize) -> Class {
+        let access = &self.accesses[access];
+        let line = access.line.iter().any(|&s| s != 0);
+        let g = &self.geometry;
+        match (access.flat.form(), line) {
+            (Form::Uniform, false) => Class::One,
+            (Form::Uniform, true) if self.fused.kind == Kind::Row => Class::Reduced,
+            (Form::Uniform, true) if g.mode == Mode::Blocks => Class::Full,
+            (Form::Uniform, true) => Class::Line,
+            _ => Class::Full,
+        }
+    }
+
+    /// Estimated nanoseconds of the whole kernel on one thread.
+    fn price(&self) -> f64 {
+        let steps: f64 = (self.fused.steps.iter().zip(&self.facts))
+            .map(|(step, fact)| match &step.op {
+                _ if fact.class < Class::Full && !matches!(step.op, StepOp::Reduce(_)) => 0.0,
+                StepOp::Map(op) => price_of(op.info().cost, step.dtype),
+                StepOp::Random { .. } => 1.0,
+                _ => price_of(Cost::Simple, step.dtype),
+            })
+            .sum();
+        let loads = self.fused.loads.iter().zip(&self.loads);
+        let read: usize = loads.filter(|(_, l)| l.0 == Class::Full).map(|(l, _)| l.dtype.size()).sum();
+        let stores = self.fused.stores.iter().zip(&self.stores);
+        let written: usize = stores.filter(|(_, s)| s.0 == Class::Full).map(|(s, _)| s.dtype.size()).sum();
+        // About 16 GB/s for one core from the last-level cache and beyond.
+        let memory = (read + written) as f64 / 16.0;
+        self.fused.space.size() as f64 * (steps + memory)
+    }
+
+    fn build(self, cost: f64) -> Result<Program> {
+        let split = self.split;
+        let kept = if split { None } else { self.geometry.kept() };
+        let plan = if self.geometry.mode == Mode::Inline { Vec::new() } else { self.plan(kept) };
+        let mut emitter = Emitter::new(self);
+        emitter.prologue()?;
+        let stages = if plan.is_empty() {
+            vec![Stage { body: emitter.inline()?, ..Stage::default() }]
+        } else {
+            emitter.stages(&plan, kept)?
+        };
+        let Emitter { lowering, places, scalars, prologue, persistent, slots, slot_bytes, .. } = emitter;
+        let Lowering { geometry, accesses, .. } = lowering;
+        finish(geometry, accesses, places, scalars, prologue, stages, persistent, slots * slot_bytes, split, cost)
+    }
+
+    /// Which steps each stage computes, and which it keeps.
+    fn plan(&self, kept: Option<usize>) -> Vec<Pass> {
+        let mut passes: Vec<Pass> = Vec::new();
+        let pass = |passes: &mut Vec<Pass>, level: usize, root: Option<StepId>| {
+            while passes.len() <= level {
+                passes.push(Pass::default());
+            }
+            passes[level].roots.extend(root);
+        };
+        for (i, step) in self.fused.steps.iter().enumerate() {
+            pass(&mut passes, self.facts[i].level, None);
+            if matches!(step.op, StepOp::Reduce(_)) {
+                let arg = self.facts[step.args[0] as usize];
+                pass(&mut passes, arg.level, Some(arg.root));
+                passes[arg.level].reductions.push(i as StepId);
+            }
+        }
+        for (i, store) in self.fused.stores.iter().enumerate() {
+            let fact = self.facts[store.step as usize];
+            if self.stores[i].0 == Class::Full {
+                pass(&mut passes, fact.level, Some(fact.root));
+                passes[fact.level].stores.push(i);
+            }
+        }
+        let mut budget = KEPT_BYTES;
+        let mut home = vec![false; self.fused.steps.len()];
+        let mut computed = vec![false; self.fused.steps.len()];
+        for p in 0..passes.len() {
+            let mut needed = vec![false; self.fused.steps.len()];
+            let mut stack = passes[p].roots.clone();
+            while let Some(s) = stack.pop() {
+                let s = self.facts[s as usize].root as usize;
+                let fact = self.facts[s];
+                if needed[s] || !matches!(fact.class, Class::Full | Class::Line) {
+                    continue;
+                }
+                if computed[s] && !home[s] && fact.cost > CHEAP && fact.class == Class::Full {
+                    let bytes = kept.map(|n| n * self.fused.steps[s].dtype.size());
+                    if let Some(bytes) = bytes
+                        && bytes <= budget
+                    {
+                        budget -= bytes;
+                        home[s] = true;
+                    }
+                }
+                if home[s] {
+                    passes[p].reuse.push(s as StepId);
+                    continue;
+                }
+                needed[s] = true;
+                stack.extend(self.fused.steps[s].args.iter().copied());
+            }
+            for (s, &is) in needed.iter().enumerate() {
+                computed[s] |= is;
+            }
+            passes[p].steps = (0..needed.len() as StepId).filter(|&s| needed[s as usize]).collect();
+        }
+        for pass in &mut passes {
+            pass.keep = pass.steps.iter().copied().filter(|&s| home[s as usize]).collect();
+        }
+        // A value is written by the first stage that computes it; later ones read it.
+        let mut written = vec![false; self.fused.steps.len()];
+        for pass in &mut passes {
+            pass.keep.retain(|&s| !std::mem::replace(&mut written[s as usize], true));
+        }
+        passes
+    }
+}
+
+/// What one stage does.
+#[derive(Debug, Default)]
+pub struct Pass {
+    roots: Vec<StepId>,
+    /// Full and per-line steps it computes, in order.
+    pub steps: Vec<StepId>,
+    /// Those of them it keeps for later stages.
+    pub keep: Vec<StepId>,
+    /// Kept values it reads.
+    pub reuse: Vec<StepId>,
+    /// Reductions it feeds.
+    pub reductions: Vec<StepId>,
+    /// Full stores it makes.
+    pub stores: Vec<usize>,
+}
+
+/// Nanoseconds per element on one core with 256-bit vectors, roughly: what threads and kept values are decided by.
+fn price_of(cost: Cost, dtype: DType) -> f64 {
+    let size = dtype.size() as f64 / 4.0;
+    size * match cost {
+        Cost::Simple => 0.05,
+        Cost::Divide => 0.2,
+        Cost::Function => 0.7,
+        Cost::Heavy => 2.5,
+    }
+}
+
+/// Lays out the frame and fixes where registers point.
+#[allow(clippy::too_many_arguments)]
+fn finish(
+    geometry: Geometry,
+    accesses: Vec<Access>,
+    places: Vec<Place>,
+    scalars: Vec<crate::program::ScalarSlot>,
+    prologue: Vec<crate::program::Instr>,
+    stages: Vec<Stage>,
+    persistent: usize,
+    slot_bytes: usize,
+    split: bool,
+    cost: f64,
+) -> Result<Program> {
+    let round = |n: usize| n.next_multiple_of(64);
+    let cursors = places.len() * 8;
+    let start = round(cursors + accesses.len() * 8);
+    let slots = start + round(persistent);
+    let kept_start = slots + round(slot_bytes);
+    let mut kept = Vec::new();
+    let mut kept_end = kept_start;
+    let mut moving = Vec::new();
+    let mut regs = Vec::new();
+    for (reg, place) in places.iter().enumerate() {
+        regs.push(match *place {
+            Place::Persistent(offset) => Home::Frame(start + offset),
+            Place::Slot(offset) => Home::Frame(slots + offset),
+            Place::Kept { elements, size } => {
+                let at = kept_end;
+                kept_end += round(elements * size);
+                kept.push((reg as u16, at, size));
+                Home::Kept(at, size)
+            }
+            Place::Stream { access, step, moves } => {
+                if moves {
+                    moving.push(Moving { reg: reg as u16, access, step });
+                }
+                Home::Stream { access, step }
+            }
+        });
+    }
+    let frame = FrameLayout {
+        cursors,
+        persistent: (start, persistent),
+        accumulators: kept_end,
+        bytes: kept_end + crate::accumulate::bytes(&geometry, &stages),
+    };
+    if places.len() > u16::MAX as usize {
+        return Err(Error::Internal(format!("a kernel needs {} registers", places.len())));
+    }
+    Ok(Program { geometry, regs, accesses, scalars, moving, kept, prologue, stages, frame, split, cost })
+}

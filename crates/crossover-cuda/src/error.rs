@@ -1,0 +1,58 @@
+//! What can be missing or go wrong on the way to a GPU.
+
+/// Why a device, a library or a kernel is not to be had.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A shared library could not be opened.
+    #[error("{library} is not to be had: {why}")]
+    Library {
+        /// The library.
+        library: &'static str,
+        /// What was tried, and the loader's message.
+        why: String,
+    },
+    /// A library lacks a function.
+    #[error("{library} lacks the function {symbol}")]
+    Symbol {
+        /// The library.
+        library: &'static str,
+        /// The function.
+        symbol: &'static str,
+    },
+    /// The driver answered with an error.
+    #[error("{call} failed: {why}")]
+    Driver {
+        /// What was asked of it.
+        call: &'static str,
+        /// The driver's name for the error.
+        why: String,
+    },
+    /// No device under this number.
+    #[error("there is no CUDA device {ordinal}; the driver counts {count}")]
+    NoDevice {
+        /// The number asked for.
+        ordinal: i32,
+        /// How many there are.
+        count: i32,
+    },
+    /// The compiler refused a source.
+    #[error("NVRTC refused the source for {architecture}:\n{log}")]
+    Compile {
+        /// The architecture it was compiled for.
+        architecture: String,
+        /// The compiler's messages.
+        log: String,
+    },
+    /// Arguments that do not fit a kernel.
+    #[error("launch of {entry}: {why}")]
+    Launch {
+        /// The entry point.
+        entry: String,
+        /// What does not fit.
+        why: String,
+    },
+}
+
+/// Results of this crate.
+pub type Result<T> = std::result::Result<T, Error>;

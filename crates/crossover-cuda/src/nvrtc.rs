@@ -1,0 +1,192 @@
+//! NVRTC, loaded at run time: CUDA C++ in, cubin out.
+//!
+//! The library is looked for at `CROSSOVER_NVRTC`, then under its usual names, then in the usual places of a CUDA
+//! toolkit or a Python wheel. All functions are resolved when it is opened, so nothing can be missing later.
+
+#![allow(unsafe_code)]
+
+use std::{
+    ffi::{CStr, CString, c_char, c_int},
+    path::{Path, PathBuf},
+    ptr,
+};
+
+use crossover_codegen::NVRTC_FLAGS;
+use libloading::Library;
+
+use crate::{Error, Result};
+
+const LIBRARY: &str = "libnvrtc";
+
+/// An `nvrtcProgram`.
+type Program = *mut std::ffi::c_void;
+type Status = c_int;
+
+/// The compiler. Compilations may run on several threads at once.
+#[derive(Debug)]
+pub struct Nvrtc {
+    found: String,
+    create: unsafe extern "C" fn(
+        *mut Program,
+        *const c_char,
+        *const c_char,
+        c_int,
+        *const *const c_char,
+        *const *const c_char,
+    ) -> Status,
+    destroy: unsafe extern "C" fn(*mut Program) -> Status,
+    compile: unsafe extern "C" fn(Program, c_int, *const *const c_char) -> Status,
+    log_size: unsafe extern "C" fn(Program, *mut usize) -> Status,
+    log: unsafe extern "C" fn(Program, *mut c_char) -> Status,
+    cubin_size: unsafe extern "C" fn(Program, *mut usize) -> Status,
+    cubin: unsafe extern "C" fn(Program, *mut c_char) -> Status,
+    version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> Status,
+    error_string: unsafe extern "C" fn(Status) -> *const c_char,
+    /// Keeps the functions above valid.
+    _library: Library,
+}
+
+impl Nvrtc {
+    /// Finds and opens the library.
+    pub fn open() -> Result<Nvrtc> {
+        let mut why = Vec::new();
+        for candidate in candidates() {
+            // SAFETY: loading NVRTC runs its initialisers, which have no preconditions.
+            match unsafe { Library::new(&candidate) } {
+                Ok(library) => return Nvrtc::resolve(library, candidate.display().to_string()),
+                Err(error) => why.push(error.to_string()),
+            }
+        }
+        let last = why.last().cloned().unwrap_or_else(|| "no candidates".to_string());
+        let why = format!("tried {} names and places; the last answer was: {last}", why.len());
+        Err(Error::Library { library: LIBRARY, why })
+    }
+
+    fn resolve(library: Library, found: String) -> Result<Nvrtc> {
+        fn symbol<T: Copy>(library: &Library, name: &'static str) -> Result<T> {
+            // SAFETY: every use below names a function of nvrtc.h and gives it the type declared there.
+            let found = unsafe { library.get::<T>(name.as_bytes()) };
+            found.map(|f| *f).map_err(|_| Error::Symbol { library: LIBRARY, symbol: name })
+        }
+        Ok(Nvrtc {
+            found,
+            create: symbol(&library, "nvrtcCreateProgram")?,
+            destroy: symbol(&library, "nvrtcDestroyProgram")?,
+            compile: symbol(&library, "nvrtcCompileProgram")?,
+            log_size: symbol(&library, "nvrtcGetProgramLogSize")?,
+            log: symbol(&library, "nvrtcGetProgramLog")?,
+            cubin_size: symbol(&library, "nvrtcGetCUBINSize")?,
+            cubin: symbol(&library, "nvrtcGetCUBIN")?,
+            version: symbol(&library, "nvrtcVersion")?,
+            error_string: symbol(&library, "nvrtcGetErrorString")?,
+            _library: library,
+        })
+    }
+
+    /// Where the library was found.
+    pub fn location(&self) -> &str {
+        &self.found
+    }
+
+    /// Major and minor version.
+    pub fn version(&self) -> (i32, i32) {
+        let (mut major, mut minor) = (0, 0);
+        // SAFETY: both pointers are valid for the call.
+        unsafe { (self.version)(&mut major, &mut minor) };
+        (major, minor)
+    }
+
+    /// Compiles a source for an architecture such as `sm_90a`, with the options that are part of the semantics.
+    pub fn compile(&self, source: &str, architecture: &str) -> Result<Vec<u8>> {
+        let refuse = |log: String| Error::Compile { architecture: architecture.to_string(), log };
+        let text = CString::new(source).map_err(|_| refuse("the source has a zero byte".to_string()))?;
+        let mut flags = vec![format!("--gpu-architecture={architecture}")];
+        flags.extend(NVRTC_FLAGS.map(String::from));
+        let flags: Vec<CString> = flags.into_iter().filter_map(|f| CString::new(f).ok()).collect();
+        let pointers: Vec<*const c_char> = flags.iter().map(|f| f.as_ptr()).collect();
+        let mut program: Program = ptr::null_mut();
+        // SAFETY: the text is a C string that lives through the call; no headers are passed.
+        let status = unsafe {
+            (self.create)(&mut program, text.as_ptr(), c"crossover.cu".as_ptr(), 0, ptr::null(), ptr::null())
+        };
+        self.check(status).map_err(&refuse)?;
+        // SAFETY: the program was just created; the options live through the call.
+        let status = unsafe { (self.compile)(program, pointers.len() as c_int, pointers.as_ptr()) };
+        let result = match self.check(status) {
+            Ok(()) => self.take_cubin(program).map_err(&refuse),
+            Err(why) => Err(refuse(format!("{why}\n{}", self.take_log(program)))),
+        };
+        // SAFETY: the program is valid and not used afterwards.
+        unsafe { (self.destroy)(&mut program) };
+        result
+    }
+
+    fn take_cubin(&self, program: Program) -> std::result::Result<Vec<u8>, String> {
+        let mut size = 0;
+        // SAFETY: the program was compiled; the pointer is valid for the call.
+        self.check(unsafe { (self.cubin_size)(program, &mut size) })?;
+        let mut bytes = vec![0u8; size];
+        // SAFETY: the buffer has the size NVRTC asked for.
+        self.check(unsafe { (self.cubin)(program, bytes.as_mut_ptr().cast()) })?;
+        Ok(bytes)
+    }
+
+    fn take_log(&self, program: Program) -> String {
+        let mut size = 0;
+        // SAFETY: the program is valid; the pointer is valid for the call.
+        if self.check(unsafe { (self.log_size)(program, &mut size) }).is_err() {
+            return String::new();
+        }
+        let mut bytes = vec![0u8; size];
+        // SAFETY: the buffer has the size NVRTC asked for.
+        unsafe { (self.log)(program, bytes.as_mut_ptr().cast()) };
+        String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_string()
+    }
+
+    fn check(&self, status: Status) -> std::result::Result<(), String> {
+        if status == 0 {
+            return Ok(());
+        }
+        // SAFETY: NVRTC returns a static C string for every status.
+        let name = unsafe { CStr::from_ptr((self.error_string)(status)) };
+        Err(name.to_string_lossy().into_owned())
+    }
+}
+
+/// Names and places to try, in order.
+fn candidates() -> Vec<PathBuf> {
+    if let Some(path) = std::env::var_os("CROSSOVER_NVRTC").filter(|p| !p.is_empty()) {
+        return vec![path.into()];
+    }
+    let mut out: Vec<PathBuf> = vec!["libnvrtc.so".into(), "libnvrtc.so.13".into(), "libnvrtc.so.12".into()];
+    let roots = ["/usr/local/cuda/lib64", "/usr/local/cuda/targets/x86_64-linux/lib", "/usr/lib/x86_64-linux-gnu"];
+    out.extend(roots.iter().flat_map(|root| libraries(Path::new(root))));
+    // Python environments carry the library in wheels: <prefix>/lib/python3.x/site-packages/nvidia/<part>/lib.
+    let prefixes = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
+    let on_path = std::env::var_os("PATH")
+        .map(|p| std::env::split_paths(&p).filter_map(|d| d.parent().map(Path::to_path_buf)).collect::<Vec<_>>());
+    for prefix in prefixes.chain(on_path.into_iter().flatten()) {
+        for python in children(&prefix.join("lib")).into_iter().filter(|p| named(p, "python3")) {
+            for part in children(&python.join("site-packages/nvidia")) {
+                out.extend(libraries(&part.join("lib")));
+            }
+        }
+    }
+    out
+}
+
+fn named(path: &Path, start: &str) -> bool {
+    path.file_name().is_some_and(|n| n.to_string_lossy().starts_with(start))
+}
+
+fn children(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let mut out: Vec<PathBuf> = entries.filter_map(|e| e.ok().map(|e| e.path())).collect();
+    out.sort();
+    out
+}
+
+fn libraries(folder: &Path) -> Vec<PathBuf> {
+    let is_library = |p: &PathBuf| named(p, "libnvrtc.so") && !p.to_string_lossy().ends_with(".a");
+    children(folder).into_iter().filter(is_library).collect()
+}

@@ -1,0 +1,150 @@
+//! Buffers on several devices, and devices that fail: on the simulated accelerator.
+
+use std::sync::Arc;
+
+use crossover_core::{DType, Graph, Shape, compose, ops::MapOp};
+use crossover_cpu::CpuBackend;
+use crossover_plan::Options;
+use crossover_runtime::{
+    Backend, Buffer, Device, Error, Executor, Machine, Placement,
+    sim::{Fault, SimDevice, SimOptions},
+};
+
+const SIM: Device = Device(1);
+
+struct Setup {
+    sim: SimDevice,
+    machine: Arc<Machine>,
+    executor: Executor,
+}
+
+fn setup(options: SimOptions, placement: Placement) -> Setup {
+    let host: Arc<dyn Backend> = Arc::new(CpuBackend::builder().threads(1).build().unwrap());
+    let sim = SimDevice::new(host.clone(), options);
+    let machine = Machine::new(host, vec![Arc::new(sim.clone())]).unwrap();
+    let executor = Executor::new(machine.clone(), Options::default(), placement);
+    Setup { sim, machine, executor }
+}
+
+/// exp(x) - softmax(x), as two kernels because of the transposed operand.
+fn graph() -> Graph {
+    let mut g = Graph::new();
+    let x = g.input(DType::F32, Shape::from([8, 8])).unwrap();
+    let y = compose::softmax(&mut g, &x, -1).unwrap();
+    let turned = g.push(crossover_core::graph::Op::Permute([1usize, 0].into_iter().collect()), &[y]).unwrap();
+    let z = compose::binary(&mut g, MapOp::Subtract, &x, &turned).unwrap();
+    g.output(z);
+    g
+}
+
+fn input(machine: &Arc<Machine>) -> Arc<Buffer> {
+    let values: Vec<u8> = (0..64).flat_map(|i| (i as f32 * 0.37 - 9.0).to_le_bytes()).collect();
+    Buffer::from_bytes(machine, &values).unwrap()
+}
+
+fn expected() -> Vec<u8> {
+    let s = setup(SimOptions::default(), Placement::Host);
+    s.executor.evaluate(&graph(), &[input(&s.machine)]).unwrap()[0].host_bytes().unwrap().to_vec()
+}
+
+#[test]
+fn a_buffer_moves_once_and_stays_valid_at_its_source() {
+    let s = setup(SimOptions::default(), Placement::On(SIM));
+    let x = input(&s.machine);
+    assert_eq!(x.valid_on().as_slice(), [Device::HOST]);
+    let first = s.executor.evaluate(&graph(), &[x.clone()]).unwrap();
+    assert_eq!(x.valid_on().as_slice(), [Device::HOST, SIM]);
+    assert_eq!(s.executor.counts().transfers, 1);
+    s.executor.evaluate(&graph(), &[x]).unwrap();
+    assert_eq!(s.executor.counts().transfers, 1, "the second run finds the bytes there");
+    assert_eq!(first[0].valid_on().as_slice(), [SIM]);
+    assert_eq!(first[0].host_bytes().unwrap(), expected());
+    assert_eq!(first[0].valid_on().as_slice(), [Device::HOST, SIM]);
+}
+
+#[test]
+fn every_kernel_on_another_device_gives_the_same_bits() {
+    let s = setup(SimOptions::default(), Placement::RoundRobin);
+    let out = s.executor.evaluate(&graph(), &[input(&s.machine)]).unwrap();
+    assert_eq!(out[0].host_bytes().unwrap(), expected());
+    assert!(s.executor.counts().transfers > 0);
+}
+
+#[test]
+fn faults_fall_back_to_the_host_and_the_next_run_is_correct() {
+    for fault in [Fault::Kernel(0), Fault::Kernel(1), Fault::Allocation(0), Fault::Allocation(2), Fault::Copy(0)] {
+        let s = setup(SimOptions::default(), Placement::On(SIM));
+        s.sim.inject(fault);
+        let out = s.executor.evaluate(&graph(), &[input(&s.machine)]).unwrap();
+        assert_eq!(out[0].host_bytes().unwrap(), expected(), "{fault:?}");
+        assert_eq!(s.executor.counts().fallbacks, 1, "{fault:?}");
+        let again = s.executor.evaluate(&graph(), &[input(&s.machine)]).unwrap();
+        assert_eq!(again[0].host_bytes().unwrap(), expected(), "after {fault:?}");
+        assert_eq!(s.executor.counts().fallbacks, 1, "{fault:?} happens once");
+    }
+}
+
+#[test]
+fn a_device_without_room_falls_back_to_the_host() {
+    let s = setup(SimOptions { capacity: 300, ..SimOptions::default() }, Placement::On(SIM));
+    let out = s.executor.evaluate(&graph(), &[input(&s.machine)]).unwrap();
+    assert_eq!(out[0].host_bytes().unwrap(), expected());
+    assert!(s.executor.counts().fallbacks > 0);
+}
+
+#[test]
+fn contents_lost_with_their_device_are_a_device_error_and_the_rest_goes_on() {
+    let s = setup(SimOptions::default(), Placement::On(SIM));
+    let x = input(&s.machine);
+    let out = s.executor.evaluate(&graph(), &[x.clone()]).unwrap();
+    s.sim.lose();
+    assert!(matches!(out[0].host_bytes(), Err(Error::Device { .. })));
+    let again = s.executor.evaluate(&graph(), &[x]).unwrap();
+    assert_eq!(again[0].host_bytes().unwrap(), expected(), "the input was valid on the host too");
+}
+
+#[test]
+fn memory_of_the_device_is_given_back() {
+    let s = setup(SimOptions::default(), Placement::On(SIM));
+    for _ in 0..10 {
+        s.executor.evaluate(&graph(), &[input(&s.machine)]).unwrap();
+    }
+    assert_eq!(s.sim.used(), 0);
+    assert!(s.sim.clock_ns() > 0);
+}
+
+#[test]
+fn addresses_of_the_device_are_not_host_addresses() {
+    let s = setup(SimOptions::default(), Placement::Host);
+    let block = s.sim.allocate(64).unwrap();
+    assert!(block.address.0 > i64::MAX as u64);
+    s.sim.free(block);
+    let foreign = crossover_runtime::Block { address: crossover_runtime::Address(64), bytes: 64 };
+    assert!(matches!(s.sim.upload(&[0; 64], foreign), Err(Error::Internal(_))));
+}
+
+#[test]
+fn spans_are_recorded_only_when_asked_for() {
+    let s = setup(SimOptions::default(), Placement::Host);
+    s.executor.evaluate(&graph(), &[input(&s.machine)]).unwrap();
+    assert!(s.executor.trace().take().is_empty());
+    s.executor.trace().switch(true);
+    s.executor.evaluate(&graph(), &[input(&s.machine)]).unwrap();
+    let spans = s.executor.trace().take();
+    assert_eq!(spans.len(), 2);
+    assert!(spans[0].name.contains("exp") && spans[0].bytes > 0 && spans[0].flops > 0);
+}
+
+#[test]
+fn the_plan_cache_is_bounded() {
+    let s = setup(SimOptions::default(), Placement::Host);
+    for n in 0..3000 {
+        let mut g = Graph::new();
+        let x = g.input(DType::F32, Shape::from([n])).unwrap();
+        let y = g.map(MapOp::Exp, &[x]).unwrap();
+        g.output(y);
+        s.executor.prepare(&g).unwrap();
+    }
+    assert!(s.executor.cached_plans() <= 1024);
+    assert_eq!(s.executor.counts().planned, 3000);
+}
