@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use crate::{
     Error, Result,
-    node::{Node, State},
+    node::{Args, Node, State},
     runtime::Runtime,
 };
 
@@ -21,27 +21,27 @@ pub(crate) struct Extraction {
     pub graph: Graph,
     pub inputs: SmallVec<[Arc<Buffer>; 4]>,
     /// Nodes of the graph's outputs, in order.
-    pub outputs: SmallVec<[Arc<Node>; 1]>,
+    pub outputs: SmallVec<[Arc<Node>; 2]>,
 }
 
 /// Evaluates a node on the current runtime, unless it is ready.
 pub(crate) fn node(target: &Arc<Node>) -> Result<Arc<Buffer>> {
-    match target.state() {
-        State::Ready(buffer) => return Ok(buffer),
-        State::Failed(error) => return Err(error),
-        _ => {}
-    }
-    let runtime = Runtime::current();
-    let extraction = extract(target, &runtime)?;
-    let evaluated = runtime.executor().evaluate(&extraction.graph, &extraction.inputs);
-    let buffers = match evaluated {
-        Ok(buffers) => buffers,
-        Err(error) => {
-            let error = Error::new(error, target.location);
-            target.finish(State::Failed(error.clone()));
-            return Err(error);
-        }
+    let scalar = match &*target.state() {
+        State::Ready(buffer) => return Ok(buffer.clone()),
+        State::Failed(error) => return Err(error.clone()),
+        State::Scalar(value) => Some(*value),
+        State::Pending { .. } => None,
     };
+    let runtime = Runtime::current();
+    if let Some(value) = scalar {
+        let made = Buffer::from_fill(runtime.machine(), value.dtype().size(), |to| value.write_to(to));
+        let buffer = made.map_err(|e| Error::new(e, target.location))?;
+        target.finish(State::Ready(buffer.clone()));
+        return Ok(buffer);
+    }
+    let extraction = extract(&[target], &runtime)?;
+    let evaluated = runtime.executor().evaluate(&extraction.graph, &extraction.inputs);
+    let buffers = evaluated.map_err(|e| Error::new(e, target.location))?;
     let result = buffers[0].clone();
     for (node, buffer) in extraction.outputs.into_iter().zip(buffers) {
         node.finish(State::Ready(buffer));
@@ -49,116 +49,221 @@ pub(crate) fn node(target: &Arc<Node>) -> Result<Arc<Buffer>> {
     Ok(result)
 }
 
+/// Evaluates several nodes as one graph.
+pub(crate) fn nodes(targets: &[Arc<Node>]) -> Result<()> {
+    let mut pending: SmallVec<[&Arc<Node>; 4]> = SmallVec::new();
+    for target in targets {
+        match &*target.state() {
+            State::Failed(error) => return Err(error.clone()),
+            State::Pending { .. } => pending.push(target),
+            State::Scalar(_) | State::Ready(_) => {}
+        }
+    }
+    match pending.as_slice() {
+        [] => return Ok(()),
+        [one] => return node(one).map(drop),
+        _ => {}
+    }
+    let runtime = Runtime::current();
+    let extraction = extract(&pending, &runtime)?;
+    let evaluated = runtime.executor().evaluate(&extraction.graph, &extraction.inputs);
+    let buffers = evaluated.map_err(|e| Error::new(e, pending[0].location))?;
+    for (node, buffer) in extraction.outputs.into_iter().zip(buffers) {
+        node.finish(State::Ready(buffer));
+    }
+    Ok(())
+}
+
 /// Evaluates a node whose pending ancestry has grown too large.
 pub(crate) fn limit(target: &Arc<Node>) {
     if target.weight() <= MAX_PENDING {
         return;
     }
-    // The weight counts shared operands several times; the true number decides.
+    // The weight is an upper bound; the true number decides.
     let exact = count_pending(target);
     target.set_weight(exact);
-    if exact > MAX_PENDING / 2 {
-        // A failure stays in the node and surfaces when somebody asks for bytes.
-        let _ = node(target);
+    if exact > MAX_PENDING / 2
+        && let Err(error) = node(target)
+    {
+        // Nobody asked for these bytes, so nobody is told yet: the error stays and surfaces when somebody does.
+        target.finish(State::Failed(error));
     }
 }
 
 fn count_pending(target: &Arc<Node>) -> u32 {
-    let mut seen: FxHashMap<*const Node, ()> = FxHashMap::default();
+    let mut seen: FxHashMap<*const Node, Arc<Node>> = FxHashMap::default();
     let mut stack = vec![target.clone()];
     while let Some(node) = stack.pop() {
-        if let State::Pending { args, .. } = node.state()
-            && seen.insert(Arc::as_ptr(&node), ()).is_none()
-        {
-            stack.extend(args);
+        if seen.contains_key(&Arc::as_ptr(&node)) {
+            continue;
+        }
+        let is_pending = match &*node.state() {
+            State::Pending { args, .. } => {
+                stack.extend(args.iter().cloned());
+                true
+            }
+            _ => false,
+        };
+        if is_pending {
+            seen.insert(Arc::as_ptr(&node), node);
         }
     }
     seen.len() as u32
 }
 
+/// Nodes by address: a list while there are few, a table beyond.
+#[derive(Default)]
+struct Ids {
+    few: SmallVec<[(*const Node, Seen); FEW]>,
+    many: FxHashMap<*const Node, Seen>,
+}
+
+/// Up to here, looking through a list is faster than hashing.
+const FEW: usize = 16;
+
+#[derive(Clone, Copy)]
+struct Seen {
+    id: NodeId,
+    /// How often nodes of the graph use it.
+    uses: usize,
+}
+
+impl Ids {
+    fn get(&mut self, node: &Arc<Node>) -> Option<&mut Seen> {
+        let key = Arc::as_ptr(node);
+        if self.many.is_empty() {
+            return self.few.iter_mut().find(|entry| entry.0 == key).map(|entry| &mut entry.1);
+        }
+        self.many.get_mut(&key)
+    }
+
+    fn insert(&mut self, node: &Arc<Node>, id: NodeId) {
+        let entry = (Arc::as_ptr(node), Seen { id, uses: 0 });
+        if self.many.is_empty() && self.few.len() < FEW {
+            self.few.push(entry);
+            return;
+        }
+        self.many.extend(self.few.drain(..));
+        self.many.insert(entry.0, entry.1);
+    }
+}
+
 /// One node on the way to becoming part of a graph.
 enum Visit {
     Enter(Arc<Node>),
-    Leave(Arc<Node>, Op, SmallVec<[Arc<Node>; 3]>),
+    Leave(Arc<Node>, Op, Args),
 }
 
-/// The graph of everything pending below a node. The node is its first output.
-pub(crate) fn extract(target: &Arc<Node>, runtime: &Runtime) -> Result<Extraction> {
-    let mut graph = Graph::new();
-    let mut inputs: SmallVec<[Arc<Buffer>; 4]> = SmallVec::new();
-    let mut ids: FxHashMap<*const Node, (NodeId, usize)> = FxHashMap::default();
-    let mut scalars: SmallVec<[(Scalar, NodeId); 8]> = SmallVec::new();
-    let mut candidates: SmallVec<[Arc<Node>; 4]> = SmallVec::new();
-    // Nodes are kept alive here, so that an address stands for one node throughout.
-    let mut alive: SmallVec<[Arc<Node>; 16]> = SmallVec::new();
-    let mut stack: SmallVec<[Visit; 16]> = SmallVec::new();
-    stack.push(Visit::Enter(target.clone()));
-    while let Some(visit) = stack.pop() {
-        match visit {
-            Visit::Enter(node) => {
-                let key = Arc::as_ptr(&node);
-                if ids.contains_key(&key) {
-                    continue;
-                }
-                match node.state() {
-                    State::Failed(error) => return Err(error),
-                    State::Pending { op, args } => {
-                        let operands = args.clone();
-                        stack.push(Visit::Leave(node, op, args));
-                        stack.extend(operands.into_iter().rev().map(Visit::Enter));
-                    }
-                    State::Scalar(value) => {
-                        // Equal scalars share a node, so that equal computations are found to be equal.
-                        let known = scalars.iter().find(|s| s.0 == value).map(|s| s.1);
-                        let id = known.unwrap_or_else(|| {
-                            let id = graph.scalar(value);
-                            scalars.push((value, id));
-                            id
-                        });
-                        ids.insert(key, (id, 0));
-                        alive.push(node);
-                    }
-                    State::Ready(buffer) => {
-                        let op = Op::Input { index: graph.input_count() as u32, ty: node.ty.clone() };
-                        let id = graph.push_typed(op, SmallVec::new(), node.ty.clone());
-                        inputs.push(runtime.adopt(buffer, node.location)?);
-                        ids.insert(key, (id, 0));
-                        alive.push(node);
-                    }
-                }
-            }
-            Visit::Leave(node, op, args) => {
-                let key = Arc::as_ptr(&node);
-                if ids.contains_key(&key) {
-                    continue;
-                }
-                let mut operands: SmallVec<[NodeId; 3]> = SmallVec::new();
-                for arg in &args {
-                    let entry = ids.get_mut(&Arc::as_ptr(arg)).expect("operands were visited first");
-                    entry.1 += 1;
-                    operands.push(entry.0);
-                }
-                let worth_keeping = !op.is_view() && !op.is_elementwise();
-                let id = graph.push_typed(op, operands, node.ty.clone());
-                ids.insert(key, (id, 0));
-                if worth_keeping && !Arc::ptr_eq(&node, target) {
-                    candidates.push(node);
-                } else {
-                    alive.push(node);
-                }
-            }
-        }
+struct Extractor<'a> {
+    runtime: &'a Runtime,
+    graph: Graph,
+    inputs: SmallVec<[Arc<Buffer>; 4]>,
+    ids: Ids,
+    scalars: SmallVec<[(Scalar, NodeId); 8]>,
+    /// Reductions and calls, which are worth keeping if an array still holds them.
+    candidates: SmallVec<[Arc<Node>; 4]>,
+    /// Nodes are kept alive here, so that an address stands for one node throughout.
+    alive: SmallVec<[Arc<Node>; 16]>,
+    stack: SmallVec<[Visit; 8]>,
+}
+
+/// The graph of everything pending below some nodes, which are its first outputs.
+pub(crate) fn extract(targets: &[&Arc<Node>], runtime: &Runtime) -> Result<Extraction> {
+    let mut extractor = Extractor {
+        runtime,
+        graph: Graph::new(),
+        inputs: SmallVec::new(),
+        ids: Ids::default(),
+        scalars: SmallVec::new(),
+        candidates: SmallVec::new(),
+        alive: SmallVec::new(),
+        stack: SmallVec::new(),
+    };
+    let mut outputs: SmallVec<[Arc<Node>; 2]> = SmallVec::new();
+    for &target in targets {
+        extractor.run(target)?;
+        let seen = extractor.ids.get(target).expect("the target was visited");
+        extractor.graph.output(seen.id);
+        outputs.push(target.clone());
     }
-    let mut outputs: SmallVec<[Arc<Node>; 1]> = SmallVec::new();
-    graph.output(ids[&Arc::as_ptr(target)].0);
-    outputs.push(target.clone());
+    let Extractor { mut graph, inputs, mut ids, candidates, .. } = extractor;
     for node in candidates {
-        let (id, uses) = ids[&Arc::as_ptr(&node)];
+        let &mut Seen { id, uses } = ids.get(&node).expect("candidates were visited");
         // Reductions and calls that an array still holds are stored anyway; keep them instead of computing them again.
-        if Arc::strong_count(&node) > uses + 1 {
+        let is_held = Arc::strong_count(&node) > uses + 1;
+        if is_held && !targets.iter().any(|target| Arc::ptr_eq(target, &node)) {
             graph.output(id);
             outputs.push(node);
         }
     }
     Ok(Extraction { graph, inputs, outputs })
+}
+
+impl Extractor<'_> {
+    fn run(&mut self, target: &Arc<Node>) -> Result<()> {
+        self.stack.push(Visit::Enter(target.clone()));
+        while let Some(visit) = self.stack.pop() {
+            match visit {
+                Visit::Enter(node) => self.enter(node)?,
+                Visit::Leave(node, op, args) => self.leave(node, op, args),
+            }
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, node: Arc<Node>) -> Result<()> {
+        if self.ids.get(&node).is_some() {
+            return Ok(());
+        }
+        let state = node.state();
+        let id = match &*state {
+            State::Failed(error) => return Err(error.clone()),
+            State::Pending { op, args } => {
+                let (op, args) = (op.clone(), args.clone());
+                drop(state);
+                let operands = args.clone();
+                self.stack.push(Visit::Leave(node, op, args));
+                self.stack.extend(operands.into_iter().rev().map(Visit::Enter));
+                return Ok(());
+            }
+            State::Scalar(value) => self.scalar(*value),
+            State::Ready(buffer) => {
+                self.inputs.push(self.runtime.adopt(buffer.clone(), node.location)?);
+                let index = self.graph.input_count() as u32;
+                let op = Op::Input { index, ty: node.ty.clone() };
+                self.graph.push_typed(op, SmallVec::new(), node.ty.clone())
+            }
+        };
+        drop(state);
+        self.ids.insert(&node, id);
+        self.alive.push(node);
+        Ok(())
+    }
+
+    /// Equal scalars share a node, so that equal computations are found to be equal.
+    fn scalar(&mut self, value: Scalar) -> NodeId {
+        if let Some(known) = self.scalars.iter().find(|s| s.0 == value) {
+            return known.1;
+        }
+        let id = self.graph.scalar(value);
+        self.scalars.push((value, id));
+        id
+    }
+
+    fn leave(&mut self, node: Arc<Node>, op: Op, args: Args) {
+        if self.ids.get(&node).is_some() {
+            return;
+        }
+        let mut operands: SmallVec<[NodeId; 3]> = SmallVec::new();
+        for arg in &args {
+            let seen = self.ids.get(arg).expect("operands were visited first");
+            seen.uses += 1;
+            operands.push(seen.id);
+        }
+        let worth_keeping = !op.is_view() && !op.is_elementwise();
+        let id = self.graph.push_typed(op, operands, node.ty.clone());
+        self.ids.insert(&node, id);
+        let list = if worth_keeping { &mut self.candidates } else { return self.alive.push(node) };
+        list.push(node);
+    }
 }

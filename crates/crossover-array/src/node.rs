@@ -8,16 +8,16 @@ use std::{
     panic::Location,
     sync::{
         Arc,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicU32, AtomicU64, Ordering},
     },
 };
 
 use crossover_core::{
-    Scalar,
+    DType, Scalar,
     graph::{Op, Type},
 };
 use crossover_runtime::Buffer;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use smallvec::SmallVec;
 
 use crate::Error;
@@ -26,7 +26,7 @@ use crate::Error;
 pub(crate) type Args = SmallVec<[Arc<Node>; 3]>;
 
 /// What a node is at the moment.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) enum State {
     Pending { op: Op, args: Args },
     Scalar(Scalar),
@@ -43,15 +43,29 @@ pub(crate) struct Node {
     state: Mutex<State>,
     /// At least as many pending nodes as evaluating this one would visit; 0 once nothing is pending.
     weight: AtomicU32,
+    /// Number of the oldest node that evaluating this one could visit. Pending nodes are numbered as they are made.
+    oldest: u64,
 }
+
+static MADE: AtomicU64 = AtomicU64::new(0);
 
 impl Node {
     pub fn new(ty: Type, state: State, location: &'static Location<'static>) -> Arc<Node> {
-        let weight = match &state {
-            State::Pending { args, .. } => args.iter().fold(1u32, |sum, arg| sum.saturating_add(arg.weight())),
-            _ => 0,
-        };
-        Arc::new(Node { ty, location, state: Mutex::new(state), weight: AtomicU32::new(weight) })
+        let (mut weight, mut oldest) = (0, u64::MAX);
+        if let State::Pending { args, .. } = &state {
+            let number = MADE.fetch_add(1, Ordering::Relaxed);
+            (weight, oldest) = (1u32, number);
+            for arg in args {
+                let pending = arg.weight();
+                if pending > 0 {
+                    weight = weight.saturating_add(pending);
+                    oldest = oldest.min(arg.oldest);
+                }
+            }
+            // The sum counts shared operands again and again; whatever was made since the oldest is a bound as well.
+            weight = weight.min(u32::try_from(number - oldest + 1).unwrap_or(u32::MAX));
+        }
+        Arc::new(Node { ty, location, state: Mutex::new(state), weight: AtomicU32::new(weight), oldest })
     }
 
     pub fn weight(&self) -> u32 {
@@ -62,17 +76,9 @@ impl Node {
         self.weight.store(weight, Ordering::Relaxed);
     }
 
-    /// A copy of the state; operands and buffers are shared.
-    pub fn state(&self) -> State {
-        self.state.lock().clone()
-    }
-
-    /// The buffer, if the value has been computed.
-    pub fn buffer(&self) -> Option<Arc<Buffer>> {
-        match &*self.state.lock() {
-            State::Ready(buffer) => Some(buffer.clone()),
-            _ => None,
-        }
+    /// The state, locked for a look; nothing is to be computed meanwhile.
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
     }
 
     /// The buffer of a node that nobody else holds.
@@ -101,32 +107,40 @@ impl Node {
             self.set_weight(0);
             std::mem::replace(&mut *state, result)
         };
-        release(former);
+        if let State::Pending { args, .. } = former {
+            release(args);
+        }
     }
-}
 
-/// Lets go of a state and everything only it keeps alive, without recursion: chains may be a million long.
-fn release(state: State) {
-    let mut states = vec![state];
-    while let Some(state) = states.pop() {
-        if let State::Pending { args, .. } = state {
-            for mut node in args.into_iter().filter_map(Arc::into_inner) {
-                let inner = std::mem::replace(node.state.get_mut(), hollow());
-                states.push(inner);
-            }
+    /// Takes the operands out of a node that is going away.
+    fn take_args(&mut self) -> Option<Args> {
+        match self.state.get_mut() {
+            State::Pending { args, .. } => Some(std::mem::take(args)),
+            _ => None,
         }
     }
 }
 
-/// What is left in a node that is being taken apart.
-fn hollow() -> State {
-    State::Scalar(Scalar::zero(crossover_core::DType::Bool))
+/// Lets go of operands and everything only they keep alive, without recursion: chains may be a million long.
+fn release(args: Args) {
+    let mut left: SmallVec<[Args; 4]> = SmallVec::new();
+    left.push(args);
+    while let Some(args) = left.pop() {
+        for mut node in args.into_iter().filter_map(Arc::into_inner) {
+            left.extend(node.take_args());
+        }
+    }
 }
 
 impl Drop for Node {
     fn drop(&mut self) {
-        if matches!(self.state.get_mut(), State::Pending { .. }) {
-            release(std::mem::replace(self.state.get_mut(), hollow()));
+        if let Some(args) = self.take_args() {
+            release(args);
         }
     }
+}
+
+/// The type that an array with an error seems to have.
+pub(crate) fn failed_type() -> Type {
+    Type { dtype: DType::Bool, shape: crossover_core::Shape::scalar() }
 }

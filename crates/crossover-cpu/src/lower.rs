@@ -69,8 +69,8 @@ pub struct Lowering<'a> {
     pub loads: Vec<(Class, bool)>,
     /// As `loads`, for stores.
     pub stores: Vec<(Class, bool)>,
-    /// The access of each index and random step.
-    pub positions: Vec<Option<u16>>,
+    /// The access and class of each index and random step.
+    pub positions: Vec<Option<(u16, Class)>>,
     /// Whether units are spread over threads row by row.
     pub split: bool,
 }
@@ -124,13 +124,14 @@ impl<'a> Lowering<'a> {
         }
         let mut next = loads + stores;
         for step in &fused.steps {
-            let positioned = matches!(step.op, StepOp::Index { .. } | StepOp::Random { .. });
-            self.positions.push(positioned.then_some(next as u16));
-            if positioned {
-                let class = self.window_class(merged, next, None);
-                self.access(merged, next, Source::Position, 1, class);
-                next += 1;
+            if !matches!(step.op, StepOp::Index { .. } | StepOp::Random { .. }) {
+                self.positions.push(None);
+                continue;
             }
+            let class = self.window_class(merged, next, None);
+            self.access(merged, next, Source::Position, 1, class);
+            self.positions.push(Some((next as u16, class)));
+            next += 1;
         }
     }
 
@@ -171,7 +172,6 @@ impl<'a> Lowering<'a> {
 
     /// Classes, levels and costs of all steps.
     fn learn(&mut self) -> Result<()> {
-        let mut positioned = 0;
         for (i, step) in self.fused.steps.iter().enumerate() {
             let mut fact = Fact { class: Class::One, level: 0, root: i as StepId, cost: 0.0 };
             for &arg in &step.args {
@@ -190,9 +190,7 @@ impl<'a> Lowering<'a> {
                 }
                 StepOp::Scalar(_) => {}
                 StepOp::Index { .. } | StepOp::Random { .. } => {
-                    let access = self.fused.loads.len() + self.fused.stores.len() + positioned;
-                    positioned += 1;
-                    fact.class = self.position_class(access);
+                    fact.class = self.positions[i].map_or(Class::One, |(_, class)| class);
                     fact.cost = if matches!(step.op, StepOp::Random { .. }) { 1.0 } else { 0.2 };
                 }
                 StepOp::Expand => fact.root = self.facts[step.args[0] as usize].root,
@@ -209,20 +207,6 @@ impl<'a> Lowering<'a> {
             self.facts.push(fact);
         }
         Ok(())
-    }
-
-    /// Class of an index or random window, from its access.
-    fn position_class(&self, access: usize) -> Class {
-        let access = &self.accesses[access];
-        let line = access.line.iter().any(|&s| s != 0);
-        let g = &self.geometry;
-        match (access.flat.form(), line) {
-            (Form::Uniform, false) => Class::One,
-            (Form::Uniform, true) if self.fused.kind == Kind::Row => Class::Reduced,
-            (Form::Uniform, true) if g.mode == Mode::Blocks => Class::Full,
-            (Form::Uniform, true) => Class::Line,
-            _ => Class::Full,
-        }
     }
 
     /// Estimated nanoseconds of the whole kernel on one thread.

@@ -3,14 +3,13 @@
 mod coalesce;
 mod fused;
 
-use crossover_core::{DType, graph::Op};
+use crossover_core::graph::Op;
 
 use crate::{
     cost,
     draft::{Draft, Item, ItemId, Work},
     fuse::Group,
-    kernel::{BufferId, Call, CallOp, Dims, Fused, Kernel, Kind, Load, Operand, Space, Step, StepOp, Store, Window},
-    kernel::Extent,
+    kernel::{BufferId, Call, CallOp, Extent, Kernel, Operand},
     plan::{Buffer, Launch, Plan, Role},
 };
 
@@ -22,6 +21,19 @@ pub(crate) struct Buffers<'a> {
 }
 
 impl Buffers<'_> {
+    /// Parts of a concatenation are written into its buffer.
+    fn share(&mut self) {
+        for id in 0..self.draft.items.len() {
+            let item = &self.draft.items[id];
+            if matches!(item.work, Work::Op(Op::Concat { .. })) {
+                let whole = self.of(id);
+                for part in &item.args {
+                    self.of_item[part.item] = Some(whole);
+                }
+            }
+        }
+    }
+
     /// The buffer that holds an item's row-major result.
     fn of(&mut self, item: ItemId) -> BufferId {
         if let Some(id) = self.of_item[item] {
@@ -42,6 +54,7 @@ impl Buffers<'_> {
 /// Kernels for groups that are in execution order.
 pub(crate) fn plan(draft: &Draft, groups: Vec<Group>) -> Plan {
     let mut buffers = Buffers { draft, of_item: vec![None; draft.items.len()], all: Vec::new() };
+    buffers.share();
     let stored = stored_items(draft, &groups);
     let mut launches = Vec::new();
     for group in &groups {
@@ -50,7 +63,8 @@ pub(crate) fn plan(draft: &Draft, groups: Vec<Group>) -> Plan {
             (Some(domain), _) => {
                 vec![Kernel::Fused(fused::kernel(draft, group, domain, &stored, &mut buffers))]
             }
-            (None, Work::Op(Op::Concat { axis })) => concat(*axis, first, group.members[0].0, &mut buffers),
+            // The parts are in place already.
+            (None, Work::Op(Op::Concat { .. })) => Vec::new(),
             (None, _) => vec![Kernel::Call(call(first, group.members[0].0, &mut buffers))],
         };
         for kernel in kernels.into_iter().filter(writes_anything) {
@@ -95,41 +109,6 @@ fn writes_anything(kernel: &Kernel) -> bool {
         }
         Kernel::Call(c) => c.layout.shape.size() > 0,
     }
-}
-
-/// One copy per operand, each into its part of the result.
-fn concat(axis: usize, item: &Item, id: ItemId, buffers: &mut Buffers<'_>) -> Vec<Kernel> {
-    let output = buffers.of(id);
-    let strides = item.ty.shape.strides();
-    let mut offset = 0;
-    let mut kernels = Vec::new();
-    // Movement needs the bits only, so 16-bit floats move as integers.
-    let dtype = if item.ty.dtype.is_half() { DType::U16 } else { item.ty.dtype };
-    for arg in &item.args {
-        let load = Load {
-            buffer: buffers.of(arg.item),
-            dtype,
-            window: Window { offset: arg.layout.offset, strides: arg.layout.strides.clone() },
-        };
-        let window = Window { offset: offset * strides[axis] as usize, strides: strides.clone() };
-        let steps = vec![Step {
-            op: StepOp::Load(0),
-            args: Dims::new().into_iter().collect(),
-            dtype,
-            extent: Extent::Full,
-        }];
-        let mut kernel = Fused {
-            kind: Kind::Map,
-            space: Space { outer: arg.layout.shape.iter().copied().collect(), ..Space::default() },
-            loads: vec![load],
-            steps,
-            stores: vec![Store { step: 0, buffer: output, dtype, window }],
-        };
-        coalesce::kernel(&mut kernel);
-        kernels.push(Kernel::Fused(kernel));
-        offset += arg.layout.shape[axis];
-    }
-    kernels
 }
 
 fn call(item: &Item, id: ItemId, buffers: &mut Buffers<'_>) -> Call {

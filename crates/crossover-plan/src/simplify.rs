@@ -82,7 +82,25 @@ impl Simplifier {
                 return Arg { item: kept.item, layout };
             }
         }
+        if let Op::Concat { axis } = node.op {
+            let parts = self.place(axis, args, &node.ty);
+            return self.unique(Work::Op(node.op.clone()), parts, node.ty.clone());
+        }
         self.item(Work::Op(node.op.clone()), args, node.ty.clone())
+    }
+
+    /// Operands of a concatenation, each put in its place by an item of its own, so that whatever computes it can
+    /// write there directly.
+    fn place(&mut self, axis: usize, args: SmallVec<[Arg; 3]>, ty: &Type) -> SmallVec<[Arg; 3]> {
+        let mut start = 0;
+        let mut parts = SmallVec::new();
+        for arg in args {
+            let shape = arg.layout.shape.clone();
+            let work = Work::Place { whole: ty.shape.clone(), axis, start };
+            start += shape[axis];
+            parts.push(self.unique(work, smallvec![arg], Type { dtype: ty.dtype, shape }));
+        }
+        parts
     }
 
     /// A reduction that keeps its axes with length 1.
@@ -129,11 +147,15 @@ impl Simplifier {
         if let Some(&item) = self.seen.get(&key) {
             return Arg { item, layout };
         }
-        let item = self.draft.items.len();
-        let (work, args) = key.clone();
-        self.seen.insert(key, item);
+        self.seen.insert(key.clone(), self.draft.items.len());
+        self.unique(key.0, key.1, ty)
+    }
+
+    /// An item that is not shared with an equal one.
+    fn unique(&mut self, work: Work, args: SmallVec<[Arg; 3]>, ty: Type) -> Arg {
+        let layout = Layout::contiguous(ty.shape.clone());
         self.draft.items.push(Item { work, args, ty });
-        Arg { item, layout }
+        Arg { item: self.draft.items.len() - 1, layout }
     }
 }
 

@@ -139,6 +139,16 @@ fn joined_arrays_are_copied_into_place() {
 }
 
 #[test]
+fn what_computes_a_part_writes_it_into_place() {
+    let plan = plan(|g| {
+        let x = g.input(DType::F32, Shape::from([64, 256, 1]))?;
+        let (sine, cosine) = (g.map(MapOp::Sin, &[x])?, g.map(MapOp::Cos, &[x])?);
+        g.push(Op::Concat { axis: 2 }, &[sine, cosine])
+    });
+    insta::assert_snapshot!(plan.explain(None));
+}
+
+#[test]
 fn a_matrix_product_is_a_call_and_its_bias_a_map() {
     let plan = plan(|g| {
         let (a, b) = (matrix(g, 8, 16), matrix(g, 16, 4));

@@ -7,6 +7,9 @@ use crate::{
 };
 
 /// Quotient rounded towards minus infinity; integers divided by zero give 0.
+///
+/// For floats the floor of the exact quotient, as long as it has no more bits than the significand; beyond that,
+/// where every float is whole, the quotient rounded to nearest. By zero it is what division gives.
 pub struct FloorDivide;
 
 impl Binary for FloorDivide {
@@ -16,17 +19,22 @@ impl Binary for FloorDivide {
         "Quotient rounded towards minus infinity; integers divided by zero give 0.",
     )
     .cost(Cost::Divide);
+
     #[inline(always)]
     fn float<L: FloatLane>(a: L, b: L) -> L {
-        // As NumPy: from the exact remainder, so that a = b * q + r holds as closely as rounding allows.
-        let r = super::remainder::Remainder::float(a, b);
-        let q = ((a - r) / b).round();
-        let special = b.is_eq(L::real(0.0))
-            | (a / b).magnitude().is_ge(L::real(f64::INFINITY))
-            | a.is_nan()
-            | b.is_nan();
-        let zero = L::real(0.0).with_sign(a / b);
-        L::select(special, a / b, L::select(q.is_eq(L::real(0.0)), zero, q))
+        let (zero, one) = (L::real(0.0), L::real(1.0));
+        let quotient = a / b;
+        let whole = quotient.floor();
+        // Division may have rounded up to the next whole number; then what is left over has the wrong sign. The
+        // fma loses nothing there: the rest is a multiple of the last places of a and b.
+        let rest = (-whole).fma(b, a);
+        let above = (rest.is_lt(zero) & b.is_gt(zero)) | (rest.is_gt(zero) & b.is_lt(zero));
+        let small = whole.magnitude().is_lt(L::real((1u64 << L::DIGITS) as f64));
+        let value = L::select(above & small, whole - one, whole);
+        // A zero keeps the sign of the quotient; a negative operand over infinity is below zero, so -1.
+        let opposite = (a.is_lt(zero) & b.is_gt(zero)) | (a.is_gt(zero) & b.is_lt(zero));
+        let value = L::select(value.is_eq(zero), quotient, value);
+        L::select(quotient.is_eq(zero) & opposite, -one, value)
     }
 
     #[inline(always)]
@@ -38,5 +46,38 @@ impl Binary for FloorDivide {
         let r = a.minus(q.times(b));
         let uneven = r.is_ne(L::int(0)) & (r.is_lt(L::int(0)) ^ b.is_lt(L::int(0))) & b.is_ne(L::int(0));
         L::select(uneven, q.minus(L::int(1)), q)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_give_the_floor_of_the_exact_quotient() {
+        let f = FloorDivide::float::<f64>;
+        // 1.0 / 0.1 rounds to 10, but 0.1 is a little more than a tenth.
+        assert_eq!(f(1.0, 0.1), 9.0);
+        assert_eq!(f(-1.0, 0.1), -10.0);
+        assert_eq!(f(7.0, -2.0), -4.0);
+        assert_eq!(f(6.0, 3.0), 2.0);
+        assert_eq!(FloorDivide::float(1.0f32, 0.1), 9.0);
+        assert_eq!(f(1e300, 1e-5), 1e300 / 1e-5);
+        assert_eq!(f(-1.0, f64::INFINITY), -1.0);
+        assert_eq!(f(1.0, f64::INFINITY).to_bits(), 0f64.to_bits());
+        assert_eq!(f(-0.0, 2.0).to_bits(), (-0f64).to_bits());
+        assert_eq!(f(-1e-320, 1e300), -1.0);
+        assert_eq!(f(1.0, 0.0), f64::INFINITY);
+        assert_eq!(f(-1.0, 0.0), f64::NEG_INFINITY);
+        assert!(f(0.0, 0.0).is_nan() && f(f64::NAN, 1.0).is_nan() && f(1.0, f64::NAN).is_nan());
+    }
+
+    #[test]
+    fn integers_round_down_and_never_trap() {
+        assert_eq!(FloorDivide::int(-7i32, 2), -4);
+        assert_eq!(FloorDivide::int(7i32, -2), -4);
+        assert_eq!(FloorDivide::int(7i32, 0), 0);
+        assert_eq!(FloorDivide::int(i8::MIN, -1), i8::MIN);
+        assert_eq!(FloorDivide::int(200u8, 7), 28);
     }
 }

@@ -1,12 +1,15 @@
 //! `remainder`: what floor division leaves.
 
-use super::{Binary, Cost, OpInfo};
+use super::{Binary, Cost, NanRule, OpInfo, parts::residue::residue};
 use crate::{
     DTypeSet,
-    lane::{FloatLane, IntLane},
+    lane::{F32Lane, F64Lane, FloatLane, IntLane},
 };
 
 /// Remainder with the sign of the divisor; integers modulo zero give 0.
+///
+/// For floats it is the exact remainder of the magnitudes (`fmod`), for quotients of any size, moved to the sign of
+/// the divisor by one rounded addition where needed: NumPy's definition.
 pub struct Remainder;
 
 impl Binary for Remainder {
@@ -15,24 +18,18 @@ impl Binary for Remainder {
         DTypeSet::REAL,
         "Remainder with the sign of the divisor; integers modulo zero give 0.",
     )
-    .cost(Cost::Divide);
+    .cost(Cost::Heavy)
+    .nan(NanRule::Canonical);
 
     #[inline(always)]
-    fn float<L: FloatLane>(a: L, b: L) -> L {
-        // One fused step is exact while the quotient has fewer bits than the significand; NumPy's fmod is exact for
-        // all, so larger quotients go through it as well: the error of `a - q·b` is then at most one divisor.
-        let q = (a / b).floor();
-        let r = (-q).fma(b, a);
-        // Rounding of a / b can put q one too high or too low.
-        let r = L::select(r.is_ne(L::real(0.0)) & (r.is_lt(L::real(0.0)) ^ b.is_lt(L::real(0.0))), r + b, r);
-        let r = L::select(r.magnitude().is_ge(b.magnitude()), r - b, r);
-        let infinite =
-            b.magnitude().is_eq(L::real(f64::INFINITY)) & a.magnitude().is_lt(L::real(f64::INFINITY));
-        let same = a.is_eq(L::real(0.0))
-            | (a.is_lt(L::real(0.0)) & b.is_lt(L::real(0.0)))
-            | (a.is_gt(L::real(0.0)) & b.is_gt(L::real(0.0)));
-        let r = L::select(infinite, L::select(same, a, b), r);
-        L::select(r.is_eq(L::real(0.0)), L::real(0.0).with_sign(b), r)
+    fn f32<L: F32Lane>(a: L, b: L) -> L {
+        let exact = residue::<true, L::Wide>(a.magnitude().widen(), b.magnitude().widen());
+        floored(a, b, L::narrow(exact))
+    }
+
+    #[inline(always)]
+    fn f64<L: F64Lane>(a: L, b: L) -> L {
+        floored(a, b, residue::<false, L>(a.magnitude(), b.magnitude()))
     }
 
     #[inline(always)]
@@ -43,5 +40,75 @@ impl Binary for Remainder {
         }
         let wrong = r.is_ne(L::int(0)) & (r.is_lt(L::int(0)) ^ b.is_lt(L::int(0)));
         L::select(wrong, r.plus(b), r)
+    }
+}
+
+/// The floored remainder, from the remainder of the magnitudes.
+#[inline(always)]
+fn floored<L: FloatLane>(a: L, b: L, residue: L) -> L {
+    let (zero, infinity) = (L::real(0.0), L::real(f64::INFINITY));
+    let r = residue.with_sign(a);
+    let r = L::select(r.is_lt(zero) ^ b.is_lt(zero), r + b, r);
+    let r = L::select(residue.is_eq(zero), zero.with_sign(b), r);
+    let defined = a.magnitude().is_lt(infinity) & b.magnitude().is_gt(zero); // false for NaN
+    L::select(defined, r, L::nan())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn truth(a: f64, b: f64) -> f64 {
+        let r = a % b;
+        if r == 0.0 {
+            return 0f64.copysign(b);
+        }
+        if (r < 0.0) != (b < 0.0) { r + b } else { r }
+    }
+
+    fn same(got: f64, want: f64, a: f64, b: f64) {
+        let equal = got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan();
+        assert!(equal, "remainder({a:e}, {b:e}) = {got:e}, not {want:e}");
+    }
+
+    #[test]
+    fn floats_are_exact_for_quotients_of_any_size() {
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            state ^ (state >> 29)
+        };
+        let special = [0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MAX, 5e-324, -5e-324];
+        let special32 = special.map(|x: f64| x as f32);
+        for i in 0..200_000usize {
+            let (mut a, mut b) = (f64::from_bits(next()), f64::from_bits(next()));
+            if i < 100 {
+                (a, b) = (special[i / 10], special[i % 10]);
+            } else if i % 3 == 0 {
+                a = b * (1.0 + (next() >> 40) as f64);
+            }
+            same(Remainder::f64(a, b), truth(a, b), a, b);
+            let (mut a, mut b) = (f32::from_bits(next() as u32), f32::from_bits(next() as u32));
+            if i < 100 {
+                (a, b) = (special32[i / 10], special32[i % 10]);
+            }
+            let r = a % b;
+            let want = if r == 0.0 {
+                0f32.copysign(b)
+            } else if (r < 0.0) != (b < 0.0) {
+                r + b
+            } else {
+                r
+            };
+            same(Remainder::f32(a, b) as f64, want as f64, a as f64, b as f64);
+        }
+    }
+
+    #[test]
+    fn integers_take_the_sign_of_the_divisor() {
+        assert_eq!(Remainder::int(-7i32, 3), 2);
+        assert_eq!(Remainder::int(7i32, -3), -2);
+        assert_eq!(Remainder::int(7u8, 0), 0);
+        assert_eq!(Remainder::int(i64::MIN, -1), 0);
     }
 }

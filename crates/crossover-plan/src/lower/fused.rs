@@ -1,7 +1,7 @@
 //! One group of items as a fused kernel.
 
 use crossover_core::{
-    DType, Layout, Shape,
+    DType, Layout,
     graph::Op,
     ops::{MapOp, NanRule, cast},
 };
@@ -169,7 +169,7 @@ impl Lowering<'_, '_> {
     fn item(&mut self, item: &Item, extent: Extent) -> StepId {
         let reads = if item.is_reduce() { Extent::Full } else { extent };
         let op = match &item.work {
-            Work::Copy => return self.operand(&item.args[0], reads),
+            Work::Copy | Work::Place { .. } => return self.operand(&item.args[0], reads),
             Work::Op(op) => op,
         };
         if let Op::Random { stream, .. } = op {
@@ -268,12 +268,7 @@ impl Lowering<'_, '_> {
             let dtype = self.kernel.steps[step as usize].dtype;
             step = self.push(StepOp::Expand, smallvec![step], dtype, extent, false);
         }
-        // A copy's result has the shape of its operand's view until somebody reshapes it.
-        let shape: &Shape = match self.draft.items[id].work {
-            Work::Copy => &self.draft.items[id].args[0].layout.shape,
-            _ => &ty.shape,
-        };
-        let window = self.window(&Layout::contiguous(shape.clone()), extent);
+        let window = self.window(&self.draft.items[id].stored_layout(), extent);
         let dtype = ty.dtype;
         let buffer = self.buffers.of(id);
         self.kernel.stores.push(Store { step, buffer, dtype, window });

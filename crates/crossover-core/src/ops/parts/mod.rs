@@ -1,4 +1,5 @@
-//! Pieces that several function bodies share: polynomials, exp and log cores, reduction of angles.
+//! Pieces that several function bodies share: polynomials, exp and log cores, reduction of angles, exact
+//! remainders.
 //!
 //! Everything is generic over the lane, so a piece is written once for both widths and both devices. Where the
 //! widths need different numbers, the pair is given and [`FloatLane::DIGITS`] picks at compile time.
@@ -12,6 +13,7 @@ pub mod angle;
 pub mod double;
 pub mod exponential;
 pub mod logarithm;
+pub mod residue;
 
 use crate::lane::FloatLane;
 

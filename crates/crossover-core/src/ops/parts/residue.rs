@@ -5,7 +5,7 @@
 //! so nothing is ever rounded. The number of steps is fixed by the exponent range.
 
 use super::double::product;
-use crate::lane::{Arith, F64Lane, FloatLane, IntLane, Lane};
+use crate::lane::{F64Lane, IntLane};
 
 const FRACTION: i64 = (1 << 52) - 1;
 /// Bits of 2^52: a float whose low bits are a whole number.
@@ -26,18 +26,21 @@ pub fn residue<const FLOAT32: bool, L: F64Lane>(a: L, b: L) -> L {
     let gap = L::select(gap.is_gt(L::real(0.0)), gap, L::real(0.0));
     let high = (gap * L::real(1.0 / step)).floor();
     let low = (-high).fma(L::real(step), gap);
-    let mut power = modulus.times(power_of_two(high), L::real(1.0));
+    let mut power = power_of_two(high);
     for _ in 0..squarings {
         power = modulus.times(power, power);
     }
-    // 2^low in two factors, each below B.
-    let half = (low * L::real(0.5)).floor();
-    let value = modulus.times(modulus.times(a_whole, L::real(1.0)), power);
-    let value = modulus.times(value, power_of_two(half));
-    let value = modulus.times(value, power_of_two(low - half));
+    let value = modulus.times(modulus.fold(a_whole), power);
+    let value = if FLOAT32 {
+        modulus.times(value, power_of_two(low))
+    } else {
+        // In two factors, each below B/2.
+        let half = (low * L::real(0.5)).floor();
+        modulus.times(modulus.times(value, power_of_two(half)), power_of_two(low - half))
+    };
     let value = L::select(value.is_lt(L::real(0.0)), value + b_whole, value);
     // Back to the scale of b; in two halves, since the power may lie below the normal range.
-    let unit = b_exponent - L::real(1075.0);
+    let unit = b_exponent - L::real(if FLOAT32 { 1046.0 } else { 1075.0 });
     let half = (unit * L::real(0.5)).floor();
     let value = value * power_of_two(half) * power_of_two(unit - half);
     L::select(a.is_lt(b), a, value)
@@ -73,20 +76,22 @@ struct Modulus<const FLOAT32: bool, L> {
 }
 
 impl<const FLOAT32: bool, L: F64Lane> Modulus<FLOAT32, L> {
-    /// A whole number in ±B/2 (or a hair beyond) congruent to `x`, for `|x| <= 2^53`.
+    /// `x` less a multiple of B: within ±B/2 and a little for `|x| <= 2^53`, within ±B for a product.
     #[inline(always)]
     fn fold(&self, x: L) -> L {
         (-(x * self.inverse).round()).fma(self.value, x)
     }
 
-    /// A number in ±B/2 congruent to the product of two such numbers, or of one with a power of two below B.
+    /// A number in ±B/2 congruent to the product of two such numbers.
     #[inline(always)]
     fn times(&self, a: L, b: L) -> L {
         if FLOAT32 {
-            return self.fold(a * b); // at most 48 bits
+            return self.fold(a * b); // at most 47 bits
         }
         let (hi, lo) = product(a, b);
-        // The quotient is below 2^52, so its own error is below 1: |hi - q·B| <= 3/2·B ... see the bound below.
-        self.fold(self.fold(hi) + lo)
+        // The quotient hi/B is below 2^51, and computed within 1/2 of itself; rounded, within 1. So the first fold
+        // leaves at most B < 2^53 and its fma is exact; the second leaves B/2, and |lo| <= 2^50 <= B/4, so the sum is
+        // exact too.
+        self.fold(self.fold(self.fold(hi)) + lo)
     }
 }

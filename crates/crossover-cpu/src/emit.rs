@@ -1,0 +1,652 @@
+//! Choosing instructions and registers for the steps of a kernel.
+//!
+//! Values that outlive a tile (uniform ones, and reduced ones of staged kernels) have permanent places. The others
+//! live in slots of one tile each, reused after the last instruction that reads them, so that the live set stays
+//! in the first-level cache. An instruction's output never shares a slot with its operands.
+
+use crossover_core::{DType, ops::MapOp};
+use crossover_plan::kernel::{StepId, StepOp};
+use crossover_runtime::{Error, Result};
+
+use crate::{
+    lower::{Class, Lowering, Pass},
+    program::{Combine, Count, Instr, Reduction, Reg, ScalarSlot, Stage, Step},
+    tile::{Form, TileFn},
+};
+
+/// Where a register points, before the frame is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Persistent(usize),
+    Slot(usize),
+    Kept { elements: usize, size: usize },
+    Stream { access: u16, step: Step, moves: bool },
+}
+
+/// What a list of instructions is for; decides where results go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Prologue,
+    Setup,
+    Body,
+}
+
+/// A list being emitted.
+struct List<'p> {
+    purpose: Purpose,
+    out: Vec<Instr>,
+    /// Position of the last reader of each step; `None` when nobody in the list reads it.
+    last: Vec<Option<usize>>,
+    /// Values to keep for later stages.
+    keep: &'p [(StepId, Reg)],
+    /// Full stores of this list.
+    stores: &'p [usize],
+}
+
+/// The state of emission.
+pub struct Emitter<'a> {
+    pub lowering: Lowering<'a>,
+    pub places: Vec<Place>,
+    pub scalars: Vec<ScalarSlot>,
+    pub prologue: Vec<Instr>,
+    /// Bytes of permanent places.
+    pub persistent: usize,
+    /// Number of slots.
+    pub slots: usize,
+    pub slot_bytes: usize,
+    free: Vec<Reg>,
+    /// Register of each step's value.
+    value: Vec<Option<Reg>>,
+    /// Register of each step's value repeated to a full tile, within a list.
+    expanded: Vec<Option<Reg>>,
+    /// The same, for good.
+    filled: Vec<Option<Reg>>,
+    streams: Vec<Option<Reg>>,
+    /// Instructions that belong at the end of a stage's setup.
+    late: Vec<Vec<Instr>>,
+}
+
+fn missing(what: impl std::fmt::Display, dtype: DType) -> Error {
+    Error::Unsupported { device: "CPU".into(), what: format!("{what} of {dtype}") }
+}
+
+impl<'a> Emitter<'a> {
+    pub fn new(lowering: Lowering<'a>) -> Emitter<'a> {
+        let fused = lowering.fused;
+        let steps = fused.steps.len();
+        let widest = fused.steps.iter().map(|s| s.dtype.size());
+        let widest = widest.chain(fused.loads.iter().map(|l| l.dtype.size())).max().unwrap_or(1);
+        // A few lines between slots keep equal positions of different slots out of each other's cache set.
+        let slot_bytes = (lowering.geometry.tile * widest).next_multiple_of(64) + 192;
+        let levels = lowering.facts.iter().map(|f| f.level + 1).max().unwrap_or(1);
+        let accesses = lowering.accesses.len();
+        Emitter {
+            lowering,
+            places: Vec::new(),
+            scalars: Vec::new(),
+            prologue: Vec::new(),
+            persistent: 0,
+            slots: 0,
+            slot_bytes,
+            free: Vec::new(),
+            value: vec![None; steps],
+            expanded: vec![None; steps],
+            filled: vec![None; steps],
+            streams: vec![None; accesses],
+            late: vec![Vec::new(); levels],
+        }
+    }
+
+    fn place(&mut self, place: Place) -> Reg {
+        self.places.push(place);
+        (self.places.len() - 1) as Reg
+    }
+
+    fn permanent(&mut self, bytes: usize) -> Reg {
+        let offset = self.persistent;
+        self.persistent += bytes.next_multiple_of(if bytes <= 16 { 16 } else { 64 });
+        if bytes > 16 {
+            self.persistent = self.persistent.next_multiple_of(64);
+        }
+        let offset = if bytes > 16 { offset.next_multiple_of(64) } else { offset };
+        self.persistent = self.persistent.max(offset + bytes.next_multiple_of(16));
+        self.place(Place::Persistent(offset))
+    }
+
+    fn slot(&mut self) -> Reg {
+        if let Some(reg) = self.free.pop() {
+            return reg;
+        }
+        let offset = self.slots * self.slot_bytes;
+        self.slots += 1;
+        self.place(Place::Slot(offset))
+    }
+
+    fn release(&mut self, reg: Reg) {
+        if matches!(self.places[reg as usize], Place::Slot(_)) {
+            self.free.push(reg);
+        }
+    }
+
+    fn root(&self, step: StepId) -> usize {
+        self.lowering.facts[step as usize].root as usize
+    }
+
+    fn class(&self, step: usize) -> Class {
+        self.lowering.facts[step].class
+    }
+
+    fn dtype(&self, step: usize) -> DType {
+        self.lowering.fused.steps[step].dtype
+    }
+
+    /// Whether values of a class are one element per tile.
+    fn is_one(&self, class: Class) -> bool {
+        match class {
+            Class::One | Class::Line => true,
+            Class::Reduced => self.lowering.geometry.reduced_is_one,
+            Class::Full => false,
+        }
+    }
+
+    fn count(&self, class: Class) -> Count {
+        match class {
+            Class::Full => Count::Full,
+            _ if self.is_one(class) => Count::One,
+            _ => Count::Reduced,
+        }
+    }
+
+    /// The register of a step's value, which has been computed.
+    fn value(&self, step: usize) -> Result<Reg> {
+        self.value[step].ok_or_else(|| Error::Internal(format!("step {step} is used before it is computed")))
+    }
+
+    /// The register that follows an access.
+    fn stream(&mut self, access: usize, class: Class, contiguous: bool) -> Reg {
+        if let Some(reg) = self.streams[access] {
+            return reg;
+        }
+        let size = self.lowering.accesses[access].size;
+        let step = match class {
+            Class::Full if contiguous => Step::Full(size),
+            Class::Reduced if contiguous && !self.is_one(class) => Step::Reduced(size),
+            _ => Step::Line,
+        };
+        let reg = self.place(Place::Stream { access: access as u16, step, moves: class != Class::One });
+        self.streams[access] = Some(reg);
+        reg
+    }
+
+    /// Uniform steps, computed once per thread.
+    pub fn prologue(&mut self) -> Result<()> {
+        let steps: Vec<StepId> = self.steps_where(|c, _| c == Class::One);
+        let mut list = self.list(Purpose::Prologue, &steps, &[], &[], &[]);
+        for (at, &s) in steps.iter().enumerate() {
+            self.step(s as usize, at, &mut list)?;
+        }
+        let mut out = list.out;
+        out.append(&mut self.prologue);
+        self.prologue = out;
+        Ok(())
+    }
+
+    /// All steps in one pass.
+    pub fn inline(&mut self) -> Result<Vec<Instr>> {
+        let steps: Vec<StepId> = self.steps_where(|c, _| c != Class::One);
+        let stores: Vec<usize> = (0..self.lowering.fused.stores.len()).collect();
+        self.body(&steps, &[], &stores, &[])
+    }
+
+    fn steps_where(&self, keep: impl Fn(Class, usize) -> bool) -> Vec<StepId> {
+        let facts = self.lowering.facts.iter().enumerate();
+        facts.filter(|(i, f)| f.root as usize == *i && keep(f.class, f.level)).map(|(i, _)| i as StepId).collect()
+    }
+
+    /// One stage per level.
+    pub fn stages(&mut self, passes: &[Pass], kept: Option<usize>) -> Result<Vec<Stage>> {
+        let mut stages = Vec::new();
+        for (level, pass) in passes.iter().enumerate() {
+            let mut setup = self.setup(level)?;
+            let mut keep = Vec::new();
+            for &s in &pass.keep {
+                let size = self.dtype(s as usize).size();
+                keep.push((s, self.place(Place::Kept { elements: kept.unwrap_or(0), size })));
+            }
+            let mut ends: Vec<StepId> = Vec::new();
+            for &r in &pass.reductions {
+                ends.push(self.root(self.lowering.fused.steps[r as usize].args[0]) as StepId);
+            }
+            // Values of earlier stages that are recomputed get fresh slots; kept ones stay where they are.
+            let body = self.body(&pass.steps, &ends, &pass.stores, &keep)?;
+            let mut list = self.list(Purpose::Body, &[], &[], &[], &[]);
+            list.out = body;
+            let mut reductions = Vec::new();
+            for &r in &pass.reductions {
+                reductions.push(self.reduction(r as usize, &mut list)?);
+            }
+            let body = list.out;
+            self.forget(&pass.steps, &keep);
+            setup.append(&mut self.late[level]);
+            stages.push(Stage { setup, body, reductions });
+        }
+        // Repetitions of a value may have been asked for after its own stage was finished.
+        for (level, late) in self.late.iter_mut().enumerate() {
+            stages[level].setup.append(late);
+        }
+        Ok(stages)
+    }
+
+    /// Steps on reduced values that become known at a level, and their stores.
+    fn setup(&mut self, level: usize) -> Result<Vec<Instr>> {
+        let steps = self.steps_where(|c, l| c == Class::Reduced && l == level);
+        let mut list = self.list(Purpose::Setup, &steps, &[], &[], &[]);
+        for (at, &s) in steps.iter().enumerate() {
+            if !matches!(self.lowering.fused.steps[s as usize].op, StepOp::Reduce(_)) {
+                self.step(s as usize, at, &mut list)?;
+            }
+        }
+        for (i, store) in self.lowering.fused.stores.iter().enumerate() {
+            let fact = self.lowering.facts[store.step as usize];
+            if self.lowering.stores[i].0 == Class::Reduced && fact.level == level {
+                self.store(i, &mut list)?;
+            }
+        }
+        Ok(list.out)
+    }
+
+    fn list<'p>(
+        &self,
+        purpose: Purpose,
+        steps: &[StepId],
+        ends: &[StepId],
+        stores: &'p [usize],
+        keep: &'p [(StepId, Reg)],
+    ) -> List<'p> {
+        let mut last = vec![None; self.value.len()];
+        for (at, &s) in steps.iter().enumerate() {
+            for &arg in &self.lowering.fused.steps[s as usize].args {
+                last[self.root(arg)] = Some(at);
+            }
+        }
+        for &s in ends {
+            last[s as usize] = Some(usize::MAX);
+        }
+        List { purpose, out: Vec::new(), last, keep, stores }
+    }
+
+    /// Steps of a tile in order, each followed by its stores.
+    fn body(
+        &mut self,
+        steps: &[StepId],
+        ends: &[StepId],
+        stores: &[usize],
+        keep: &[(StepId, Reg)],
+    ) -> Result<Vec<Instr>> {
+        let mut list = self.list(Purpose::Body, steps, ends, stores, keep);
+        let inside = |s: usize| steps.binary_search(&(s as StepId)).is_ok();
+        for &i in stores {
+            if !inside(self.root(self.lowering.fused.stores[i].step)) {
+                self.store(i, &mut list)?;
+            }
+        }
+        for (at, &s) in steps.iter().enumerate() {
+            let s = s as usize;
+            self.step(s, at, &mut list)?;
+            for &i in stores {
+                if self.root(self.lowering.fused.stores[i].step) == s {
+                    self.store(i, &mut list)?;
+                }
+            }
+            let args = self.lowering.fused.steps[s].args.clone();
+            for dead in args.iter().map(|&a| self.root(a)).chain([s]) {
+                if list.last[dead].is_none_or(|last| last <= at) {
+                    self.retire(dead, inside(dead));
+                }
+            }
+        }
+        Ok(list.out)
+    }
+
+    /// Frees the slots of a value that nothing reads any more.
+    fn retire(&mut self, step: usize, own: bool) {
+        if let Some(reg) = self.expanded[step].take() {
+            self.release(reg);
+        }
+        if own && let Some(reg) = self.value[step] {
+            if let Place::Slot(_) = self.places[reg as usize] {
+                self.release(reg);
+                self.value[step] = None;
+            }
+        }
+    }
+
+    /// After a stage: what it computed and did not keep is gone.
+    fn forget(&mut self, steps: &[StepId], keep: &[(StepId, Reg)]) {
+        for &s in steps {
+            let s = s as usize;
+            if let Some(reg) = self.expanded[s].take() {
+                self.release(reg);
+            }
+            if let Some(reg) = self.value[s].take() {
+                self.release(reg);
+            }
+        }
+        for &(s, reg) in keep {
+            self.value[s as usize] = Some(reg);
+        }
+    }
+
+    /// Where a step's result goes.
+    fn output(&mut self, s: usize, list: &List<'_>) -> Reg {
+        let size = self.dtype(s).size();
+        match list.purpose {
+            Purpose::Prologue => self.permanent(size),
+            Purpose::Setup => {
+                let elements = self.lowering.geometry.reduced();
+                self.permanent(elements * size)
+            }
+            Purpose::Body => {
+                if let Some(&(_, reg)) = list.keep.iter().find(|&&(k, _)| k as usize == s) {
+                    return reg;
+                }
+                for &i in list.stores {
+                    let store = &self.lowering.fused.stores[i];
+                    let (class, direct) = self.lowering.stores[i];
+                    let same = store.dtype == self.dtype(s) && self.class(s) == class;
+                    if self.root(store.step) == s && direct && same && class == Class::Full {
+                        return self.stream(self.lowering.fused.loads.len() + i, class, true);
+                    }
+                }
+                self.slot()
+            }
+        }
+    }
+
+    /// A step's value as one element per position of `want`.
+    fn vector(&mut self, s: usize, want: Class, list: &mut List<'_>) -> Result<Reg> {
+        let (class, size) = (self.class(s), self.dtype(s).size());
+        let from = self.value(s)?;
+        let geometry = &self.lowering.geometry;
+        let (staged, grouped) = (geometry.mode != crate::geometry::Mode::Inline, geometry.grouped);
+        if class == want || self.is_one(want) || (class == Class::Reduced && !self.is_one(class) && !grouped) {
+            return Ok(from);
+        }
+        if let Some(reg) = self.filled[s].or(self.expanded[s]) {
+            return Ok(reg);
+        }
+        let permanent = class == Class::One || (class == Class::Reduced && staged);
+        let out = if permanent { self.permanent(self.slot_bytes) } else { self.slot() };
+        let instr = if self.is_one(class) {
+            let f = (self.lowering.tiles.fill)(size);
+            Instr::Apply { f, a: from, b: from, c: from, out, count: Count::Full }
+        } else if staged {
+            Instr::Rows { f: (self.lowering.tiles.repeat_all)(size), from, out }
+        } else {
+            Instr::Rows { f: (self.lowering.tiles.repeat_each)(size), from, out }
+        };
+        if !permanent {
+            self.expanded[s] = Some(out);
+            list.out.push(instr);
+            return Ok(out);
+        }
+        self.filled[s] = Some(out);
+        match class {
+            Class::One if list.purpose == Purpose::Prologue => list.out.push(instr),
+            Class::One => self.prologue.push(instr),
+            _ => {
+                let level = self.lowering.facts[s].level;
+                self.late[level].push(instr);
+            }
+        }
+        Ok(out)
+    }
+
+    /// A step's value as an operand, and whether it is a scalar.
+    fn operand(&mut self, s: usize, want: Class, list: &mut List<'_>) -> Result<(Reg, bool)> {
+        if !self.is_one(want) && self.is_one(self.class(s)) {
+            return Ok((self.value(s)?, true));
+        }
+        Ok((self.vector(s, want, list)?, false))
+    }
+
+    /// Emits one step.
+    fn step(&mut self, s: usize, at: usize, list: &mut List<'_>) -> Result<()> {
+        let _ = at;
+        let step = &self.lowering.fused.steps[s];
+        let class = self.class(s);
+        let count = self.count(class);
+        let tiles = self.lowering.tiles;
+        let arg = |i: usize| self.root(step.args[i]);
+        let reg = match &step.op {
+            StepOp::Load(load) => self.load(s, *load as usize, list)?,
+            StepOp::Scalar(slot) => {
+                let reg = self.permanent(step.dtype.size());
+                self.scalars.push(ScalarSlot { slot: *slot, reg, dtype: step.dtype });
+                reg
+            }
+            StepOp::Index { divisor, modulus, .. } => {
+                let access = self.position(s)?;
+                let out = self.output(s, list);
+                let (divisor, modulus) = (*divisor as i64, *modulus as i64);
+                list.out.push(Instr::Index { f: tiles.index, access, divisor, modulus, out, count });
+                out
+            }
+            StepOp::Random { key, stream, .. } => {
+                let access = self.position(s)?;
+                let out = self.output(s, list);
+                let (key, stream) = (*key, *stream);
+                list.out.push(Instr::Random { f: tiles.random, access, key, stream, out, count });
+                out
+            }
+            StepOp::Map(op) => {
+                let args: Vec<usize> = step.args.iter().map(|&a| self.root(a)).collect();
+                let (f, regs) = self.map(*op, &args, class, list)?;
+                let out = self.output(s, list);
+                list.out.push(Instr::Apply { f, a: regs[0], b: regs[1], c: regs[2], out, count });
+                out
+            }
+            StepOp::Cast(conversion) => {
+                let f = (tiles.cast)(*conversion).ok_or_else(|| missing("a conversion", step.dtype))?;
+                self.simple(s, arg(0), f, list)?
+            }
+            StepOp::Canonical => {
+                let f = (tiles.canonical)(step.dtype).ok_or_else(|| missing("canonical NaNs", step.dtype))?;
+                self.simple(s, arg(0), f, list)?
+            }
+            StepOp::Where => {
+                let (mask, yes, no) = (arg(0), arg(1), arg(2));
+                let a = self.vector(mask, class, list)?;
+                let (b, yes) = self.operand(yes, class, list)?;
+                let (c, no) = self.operand(no, class, list)?;
+                let f = (tiles.select)(step.dtype.size(), yes, no);
+                let out = self.output(s, list);
+                list.out.push(Instr::Apply { f, a, b, c, out, count });
+                out
+            }
+            StepOp::Reduce(op) => {
+                let (from, dtype) = (arg(0), self.dtype(arg(0)));
+                let op = *op;
+                let from = self.vector(from, Class::Full, list)?;
+                let out = self.output(s, list);
+                if op.is_arg() {
+                    let f = (tiles.arg_rows)(op, dtype).ok_or_else(|| missing(op, dtype))?;
+                    let best = self.slot();
+                    list.out.push(Instr::ArgRows { f, from, best, out });
+                    self.release(best);
+                } else {
+                    let f = (tiles.rows)(op, dtype).ok_or_else(|| missing(op, dtype))?;
+                    list.out.push(Instr::Rows { f, from, out });
+                }
+                out
+            }
+            StepOp::Expand => self.value(self.root(s as StepId))?,
+        };
+        self.value[s] = Some(reg);
+        Ok(())
+    }
+
+    fn position(&self, s: usize) -> Result<u16> {
+        let found = self.lowering.positions[s].map(|(access, _)| access);
+        found.ok_or_else(|| Error::Internal(format!("step {s} has no positions")))
+    }
+
+    /// A step of one operand with the operand's class.
+    fn simple(&mut self, s: usize, arg: usize, f: TileFn, list: &mut List<'_>) -> Result<Reg> {
+        let count = self.count(self.class(s));
+        let a = self.value(arg)?;
+        let out = self.output(s, list);
+        list.out.push(Instr::Apply { f, a, b: a, c: a, out, count });
+        Ok(out)
+    }
+
+    fn load(&mut self, s: usize, load: usize, list: &mut List<'_>) -> Result<Reg> {
+        let tiles = self.lowering.tiles;
+        let (class, contiguous) = self.lowering.loads[load];
+        let dtype = self.lowering.fused.loads[load].dtype;
+        let count = self.count(class);
+        let in_place = contiguous || self.is_one(class);
+        let half = dtype.is_half();
+        let memory = if in_place {
+            self.stream(load, class, contiguous)
+        } else {
+            let out = if half { self.slot() } else { self.output(s, list) };
+            let f = (tiles.gather)(dtype.size());
+            list.out.push(Instr::Gather { f, access: load as u16, out, count });
+            out
+        };
+        if !half {
+            return Ok(memory);
+        }
+        let f = (tiles.half)(dtype, true).ok_or_else(|| missing("a load", dtype))?;
+        let out = self.output(s, list);
+        list.out.push(Instr::Apply { f, a: memory, b: memory, c: memory, out, count });
+        if !in_place {
+            self.release(memory);
+        }
+        Ok(out)
+    }
+
+    /// The function and operands of an elementwise op.
+    fn map(
+        &mut self,
+        op: MapOp,
+        args: &[usize],
+        want: Class,
+        list: &mut List<'_>,
+    ) -> Result<(TileFn, [Reg; 3])> {
+        let dtype = self.dtype(args[0]);
+        let find = self.lowering.tiles.map;
+        if let [a, b] = *args {
+            let ((ra, sa), (rb, sb)) = (self.operand(a, want, list)?, self.operand(b, want, list)?);
+            let right = |op| find(op, dtype, Form::ScalarRight);
+            let choice = match (sa, sb) {
+                (false, true) => right(op).map(|f| (f, ra, rb)),
+                (true, false) => {
+                    let left = find(op, dtype, Form::ScalarLeft).map(|f| (f, ra, rb));
+                    left.or_else(|| mirrored(op).and_then(right).map(|f| (f, rb, ra)))
+                }
+                _ => None,
+            };
+            if let Some((f, a, b)) = choice {
+                return Ok((f, [a, b, a]));
+            }
+        }
+        let f = find(op, dtype, Form::Vectors).ok_or_else(|| missing(op, dtype))?;
+        let mut regs = [0; 3];
+        for (i, &arg) in args.iter().enumerate() {
+            regs[i] = self.vector(arg, want, list)?;
+        }
+        for i in args.len()..3 {
+            regs[i] = regs[0];
+        }
+        Ok((f, regs))
+    }
+
+    /// Emits a store.
+    fn store(&mut self, i: usize, list: &mut List<'_>) -> Result<()> {
+        let tiles = self.lowering.tiles;
+        let store = &self.lowering.fused.stores[i];
+        let (class, direct) = self.lowering.stores[i];
+        let (s, dtype) = (self.root(store.step), store.dtype);
+        let access = self.lowering.fused.loads.len() + i;
+        let count = self.count(class);
+        let size = dtype.size();
+        let half = dtype.is_half();
+        let to = direct.then(|| self.stream(access, class, true));
+        if to.is_some() && to == self.value[s] {
+            return Ok(());
+        }
+        if let (Some(out), false, true) = (to, half, self.is_one(self.class(s)) && !self.is_one(class)) {
+            let a = self.value(s)?;
+            list.out.push(Instr::Apply { f: (tiles.fill)(size), a, b: a, c: a, out, count });
+            return Ok(());
+        }
+        let mut from = self.vector(s, class, list)?;
+        let mut narrowed = None;
+        if half {
+            let f = (tiles.half)(dtype, false).ok_or_else(|| missing("a store", dtype))?;
+            let out = match to {
+                Some(out) => out,
+                None => *narrowed.insert(self.slot()),
+            };
+            list.out.push(Instr::Apply { f, a: from, b: from, c: from, out, count });
+            from = out;
+        }
+        match to {
+            Some(_) if half => {}
+            Some(out) => {
+                let f = (tiles.copy)(size);
+                list.out.push(Instr::Apply { f, a: from, b: from, c: from, out, count });
+            }
+            None => {
+                let f = (tiles.scatter)(size);
+                list.out.push(Instr::Scatter { f, access: access as u16, from, count });
+            }
+        }
+        if let Some(reg) = narrowed {
+            self.release(reg);
+        }
+        Ok(())
+    }
+
+    /// A reduction over all tiles of a unit; its result has a permanent place.
+    fn reduction(&mut self, r: usize, list: &mut List<'_>) -> Result<Reduction> {
+        let tiles = self.lowering.tiles;
+        let step = &self.lowering.fused.steps[r];
+        let StepOp::Reduce(op) = step.op else {
+            return Err(Error::Internal(format!("step {r} is not a reduction")));
+        };
+        let arg = self.root(step.args[0]);
+        let dtype = self.dtype(arg);
+        let bytes = self.lowering.geometry.reduced() * step.dtype.size();
+        let none = || missing(op, dtype);
+        let combine = if op.is_arg() {
+            Combine::Arg {
+                rows: (tiles.arg_rows)(op, dtype).ok_or_else(none)?,
+                row: (tiles.arg_columns)(op, dtype, true).ok_or_else(none)?,
+                merge: (tiles.arg_columns)(op, dtype, false).ok_or_else(none)?,
+            }
+        } else {
+            Combine::Ordered {
+                rows: (tiles.rows)(op, dtype).ok_or_else(none)?,
+                columns: (tiles.columns)(op, dtype).ok_or_else(none)?,
+            }
+        };
+        let from = self.vector(arg, Class::Full, list)?;
+        let out = self.permanent(bytes);
+        self.value[r] = Some(out);
+        Ok(Reduction { op, dtype, combine, from, out })
+    }
+}
+
+/// The op that gives the same result with its operands swapped.
+fn mirrored(op: MapOp) -> Option<MapOp> {
+    match op {
+        MapOp::Less => Some(MapOp::Greater),
+        MapOp::LessEqual => Some(MapOp::GreaterEqual),
+        MapOp::Greater => Some(MapOp::Less),
+        MapOp::GreaterEqual => Some(MapOp::LessEqual),
+        _ => op.info().facts.commutative.then_some(op),
+    }
+}

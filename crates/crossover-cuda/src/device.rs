@@ -1,0 +1,382 @@
+//! A CUDA device through the driver API: memory, modules, launches, copies and events on one stream.
+//!
+//! The driver library and every function used here are probed before the first call, because cudarc panics when
+//! one is missing. What the driver answers becomes a typed error.
+
+#![allow(unsafe_code)]
+
+use std::{ffi::CString, sync::Arc};
+
+use cudarc::driver::{result, sys};
+use libloading::Library;
+
+use crate::{Arguments, Error, Result};
+
+/// Every driver function that this crate calls through cudarc.
+const SYMBOLS: [&str; 31] = [
+    "cuInit",
+    "cuDriverGetVersion",
+    "cuGetErrorName",
+    "cuGetErrorString",
+    "cuDeviceGet",
+    "cuDeviceGetCount",
+    "cuDeviceGetName",
+    "cuDeviceGetAttribute",
+    "cuDeviceTotalMem_v2",
+    "cuDevicePrimaryCtxRetain",
+    "cuDevicePrimaryCtxRelease_v2",
+    "cuCtxSetCurrent",
+    "cuStreamCreate",
+    "cuStreamSynchronize",
+    "cuStreamDestroy_v2",
+    "cuMemAlloc_v2",
+    "cuMemFree_v2",
+    "cuMemHostAlloc",
+    "cuMemFreeHost",
+    "cuMemcpyHtoDAsync_v2",
+    "cuMemcpyDtoHAsync_v2",
+    "cuMemcpyDtoDAsync_v2",
+    "cuMemsetD8Async",
+    "cuModuleLoadData",
+    "cuModuleGetFunction",
+    "cuModuleUnload",
+    "cuLaunchKernel",
+    "cuEventCreate",
+    "cuEventRecord",
+    "cuEventElapsedTime",
+    "cuEventDestroy_v2",
+];
+
+const LIBRARY: &str = "libcuda";
+
+fn driver(call: &'static str) -> impl FnOnce(result::DriverError) -> Error {
+    move |error| Error::Driver { call, why: format!("{:?}", error.0) }
+}
+
+/// Opens the driver library and resolves every symbol once, so that no later call can find one missing.
+fn probe() -> Result<()> {
+    // SAFETY: loading the driver library runs its initialisers, which have no preconditions.
+    let library = ["libcuda.so.1", "libcuda.so"].iter().find_map(|name| unsafe { Library::new(name) }.ok());
+    let Some(library) = library else {
+        let why = "no NVIDIA driver is installed, or it is not on the loader's path".to_string();
+        return Err(Error::Library { library: LIBRARY, why });
+    };
+    for symbol in SYMBOLS {
+        // SAFETY: the symbol is only looked for, never called through this type. Newer drivers export some events
+        // functions under a versioned name, which is what cudarc asks for too.
+        let found = unsafe { library.get::<unsafe extern "C" fn()>(symbol.as_bytes()) };
+        if found.is_err() {
+            return Err(Error::Symbol { library: LIBRARY, symbol });
+        }
+    }
+    // SAFETY: only tries to open libraries.
+    if unsafe { sys::is_culib_present() } {
+        Ok(())
+    } else {
+        Err(Error::Library { library: LIBRARY, why: "found by none of the names cudarc tries".to_string() })
+    }
+}
+
+#[derive(Debug)]
+struct Context {
+    device: sys::CUdevice,
+    context: sys::CUcontext,
+    stream: sys::CUstream,
+}
+
+// SAFETY: the driver API is thread-safe; the handles are plain values that it looks up.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: the last owner is gone, so nothing uses the stream or the context any more.
+        unsafe {
+            let _ = result::ctx::set_current(self.context);
+            let _ = result::stream::destroy(self.stream);
+            let _ = result::primary_ctx::release(self.device);
+        }
+    }
+}
+
+/// An open device with one stream, on which everything runs in order.
+#[derive(Debug, Clone)]
+pub struct Gpu {
+    shared: Arc<Context>,
+    name: String,
+}
+
+impl Gpu {
+    /// Opens a device, or says why that cannot be.
+    pub fn open(ordinal: i32) -> Result<Gpu> {
+        probe()?;
+        result::init().map_err(driver("cuInit"))?;
+        let count = result::device::get_count().map_err(driver("cuDeviceGetCount"))?;
+        if !(0..count).contains(&ordinal) {
+            return Err(Error::NoDevice { ordinal, count });
+        }
+        let device = result::device::get(ordinal).map_err(driver("cuDeviceGet"))?;
+        let name = result::device::get_name(device).map_err(driver("cuDeviceGetName"))?;
+        // SAFETY: the device handle comes from the driver; the context is released once, by `Context::drop`.
+        let context = unsafe { result::primary_ctx::retain(device) }.map_err(driver("cuDevicePrimaryCtxRetain"))?;
+        // SAFETY: the context was just retained.
+        unsafe { result::ctx::set_current(context) }.map_err(driver("cuCtxSetCurrent"))?;
+        let stream = result::stream::create(result::stream::StreamKind::NonBlocking)
+            .map_err(driver("cuStreamCreate"))?;
+        Ok(Gpu { shared: Arc::new(Context { device, context, stream }), name })
+    }
+
+    /// Makes this device current on the calling thread; every thread does this before it uses the device.
+    pub fn bind(&self) -> Result<()> {
+        // SAFETY: the context lives as long as `self`.
+        unsafe { result::ctx::set_current(self.shared.context) }.map_err(driver("cuCtxSetCurrent"))
+    }
+
+    /// Name as the driver gives it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Driver version as the driver counts: 13000 is 13.0.
+    pub fn driver_version(&self) -> i32 {
+        let mut version = 0;
+        // SAFETY: the pointer is valid for the call.
+        unsafe { sys::cuDriverGetVersion(&mut version) };
+        version
+    }
+
+    fn attribute(&self, attribute: sys::CUdevice_attribute) -> i32 {
+        // SAFETY: the device handle is valid.
+        unsafe { result::device::get_attribute(self.shared.device, attribute) }.unwrap_or(0)
+    }
+
+    /// The architecture to compile for: the device's own, with its own features where it has any.
+    pub fn architecture(&self) -> String {
+        use sys::CUdevice_attribute_enum as A;
+        let major = self.attribute(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+        let minor = self.attribute(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+        format!("sm_{major}{minor}{}", if major >= 9 { "a" } else { "" })
+    }
+
+    /// Streaming multiprocessors.
+    pub fn multiprocessors(&self) -> i32 {
+        self.attribute(sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+    }
+
+    /// Reserves device memory; at least one byte, aligned to 256.
+    pub fn allocate(&self, bytes: usize) -> Result<Memory> {
+        self.bind()?;
+        // SAFETY: a context is current; the memory is freed once, by `Memory::drop`.
+        let address = unsafe { result::malloc_sync(bytes.max(1)) }.map_err(driver("cuMemAlloc"))?;
+        Ok(Memory { gpu: self.clone(), address, bytes })
+    }
+
+    /// Reserves page-locked host memory, zeroed.
+    pub fn pinned(&self, bytes: usize) -> Result<Pinned> {
+        self.bind()?;
+        // SAFETY: a context is current; flags 0 give ordinary cached memory; it is freed once, by `Pinned::drop`.
+        let address = unsafe { result::malloc_host(bytes.max(64), 0) }.map_err(driver("cuMemHostAlloc"))?;
+        // SAFETY: the block is at least `bytes` long and nobody else has its address.
+        unsafe { std::ptr::write_bytes(address.cast::<u8>(), 0, bytes) };
+        Ok(Pinned { gpu: self.clone(), address: address.cast(), bytes })
+    }
+
+    /// Loads a cubin.
+    pub fn load(&self, cubin: &[u8]) -> Result<Module> {
+        self.bind()?;
+        // SAFETY: the image is a complete cubin from NVRTC; the driver copies it.
+        let module = unsafe { result::module::load_data(cubin.as_ptr().cast()) }.map_err(driver("cuModuleLoadData"))?;
+        Ok(Module { gpu: self.clone(), module })
+    }
+
+    /// Queues an entry point. A grid of 0 blocks has nothing to do.
+    ///
+    /// The caller guarantees that the arguments fit the entry point and that what they point to stays allocated
+    /// until the stream has passed this launch.
+    pub fn launch(
+        &self,
+        module: &Module,
+        entry: &str,
+        blocks: usize,
+        threads: u32,
+        mut arguments: Arguments,
+    ) -> Result<()> {
+        if blocks == 0 {
+            return Ok(());
+        }
+        self.bind()?;
+        let fail = |why: &str| Error::Launch { entry: entry.to_string(), why: why.to_string() };
+        let name = CString::new(entry).map_err(|_| fail("the name has a zero byte"))?;
+        let grid = u32::try_from(blocks).map_err(|_| fail("too many blocks"))?;
+        let mut pointers = arguments.pointers();
+        // SAFETY: the module is loaded; the argument cells outlive the call, which copies them; that they fit the
+        // entry point is what generated sources guarantee.
+        unsafe {
+            let function =
+                result::module::get_function(module.module, name).map_err(driver("cuModuleGetFunction"))?;
+            let stream = self.shared.stream;
+            result::launch_kernel(function, (grid, 1, 1), (threads, 1, 1), 0, stream, &mut pointers)
+                .map_err(driver("cuLaunchKernel"))
+        }
+    }
+
+    /// Queues a copy to the device and waits for it.
+    pub fn upload(&self, from: &[u8], to: &Memory) -> Result<()> {
+        self.bind()?;
+        let bytes = from.len().min(to.bytes);
+        // SAFETY: both sides have `bytes` bytes, and `synchronise` returns after the copy.
+        unsafe { result::memcpy_htod_async(to.address, &from[..bytes], self.shared.stream) }
+            .map_err(driver("cuMemcpyHtoDAsync"))?;
+        self.synchronise()
+    }
+
+    /// Queues a copy from the device and waits for it.
+    pub fn download(&self, from: &Memory, to: &mut [u8]) -> Result<()> {
+        self.bind()?;
+        let bytes = to.len().min(from.bytes);
+        // SAFETY: both sides have `bytes` bytes, and `synchronise` returns after the copy.
+        unsafe { result::memcpy_dtoh_async(&mut to[..bytes], from.address, self.shared.stream) }
+            .map_err(driver("cuMemcpyDtoHAsync"))?;
+        self.synchronise()
+    }
+
+    /// Queues a copy between two blocks of the device.
+    pub fn copy(&self, from: &Memory, to: &Memory, bytes: usize) -> Result<()> {
+        self.bind()?;
+        let bytes = bytes.min(from.bytes).min(to.bytes);
+        // SAFETY: both blocks have `bytes` bytes.
+        unsafe { result::memcpy_dtod_async(to.address, from.address, bytes, self.shared.stream) }
+            .map_err(driver("cuMemcpyDtoDAsync"))
+    }
+
+    /// Queues a fill with one byte.
+    pub fn fill(&self, memory: &Memory, byte: u8) -> Result<()> {
+        self.bind()?;
+        // SAFETY: the block has that many bytes.
+        unsafe { result::memset_d8_async(memory.address, byte, memory.bytes, self.shared.stream) }
+            .map_err(driver("cuMemsetD8Async"))
+    }
+
+    /// Queues a timestamp.
+    pub fn record(&self) -> Result<Event> {
+        self.bind()?;
+        let event = result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(driver("cuEventCreate"))?;
+        // SAFETY: event and stream are valid.
+        unsafe { result::event::record(event, self.shared.stream) }.map_err(driver("cuEventRecord"))?;
+        Ok(Event { gpu: self.clone(), event })
+    }
+
+    /// Waits for everything queued.
+    pub fn synchronise(&self) -> Result<()> {
+        // SAFETY: the stream lives as long as `self`.
+        unsafe { result::stream::synchronize(self.shared.stream) }.map_err(driver("cuStreamSynchronize"))
+    }
+}
+
+/// A block of device memory.
+#[derive(Debug)]
+pub struct Memory {
+    gpu: Gpu,
+    address: u64,
+    bytes: usize,
+}
+
+impl Memory {
+    /// Where it starts, on the device.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Usable bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        let _ = self.gpu.bind();
+        // SAFETY: allocated by `Gpu::allocate`, freed once; the driver waits for work that uses it.
+        let _ = unsafe { result::free_sync(self.address) };
+    }
+}
+
+/// Page-locked host memory, for copies at the speed of the bus.
+#[derive(Debug)]
+pub struct Pinned {
+    gpu: Gpu,
+    address: *mut u8,
+    bytes: usize,
+}
+
+// SAFETY: a plain owned block of memory.
+unsafe impl Send for Pinned {}
+// SAFETY: shared access only reads.
+unsafe impl Sync for Pinned {}
+
+impl Pinned {
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: the block is owned, initialised when reserved, and `bytes` long.
+        unsafe { std::slice::from_raw_parts(self.address, self.bytes) }
+    }
+
+    /// The bytes, to be written.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `bytes`, and `self` is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.address, self.bytes) }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        let _ = self.gpu.bind();
+        // SAFETY: allocated by `Gpu::pinned`, freed once; copies from it have been waited for.
+        let _ = unsafe { result::free_host(self.address.cast()) };
+    }
+}
+
+/// A loaded cubin.
+#[derive(Debug)]
+pub struct Module {
+    gpu: Gpu,
+    module: sys::CUmodule,
+}
+
+// SAFETY: the driver API is thread-safe; the handle is a plain value.
+unsafe impl Send for Module {}
+// SAFETY: as above.
+unsafe impl Sync for Module {}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        let _ = self.gpu.bind();
+        let _ = self.gpu.synchronise();
+        // SAFETY: loaded by `Gpu::load`, unloaded once, after everything queued has finished.
+        let _ = unsafe { result::module::unload(self.module) };
+    }
+}
+
+/// A timestamp on the stream.
+#[derive(Debug)]
+pub struct Event {
+    gpu: Gpu,
+    event: sys::CUevent,
+}
+
+impl Event {
+    /// Milliseconds from this event to a later one that has passed.
+    pub fn until(&self, later: &Event) -> Result<f32> {
+        // SAFETY: both events are valid and were recorded.
+        unsafe { result::event::elapsed(self.event, later.event) }.map_err(driver("cuEventElapsedTime"))
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        let _ = self.gpu.bind();
+        // SAFETY: created by `Gpu::record`, destroyed once.
+        let _ = unsafe { result::event::destroy(self.event) };
+    }
+}
