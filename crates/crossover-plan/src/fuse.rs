@@ -9,9 +9,10 @@
 //! 4. a reduced value is used along its row again only for rows of at most [`MAX_ROW`] elements: longer ones do not
 //!    stay in cache or shared memory.
 //!
-//! Kernels that do not depend on each other merge when an item reads both.
+//! Kernels that do not depend on each other merge when an item reads both, and when they read the same operand.
 
 use crossover_core::{Layout, Shape, graph::Op};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::{
@@ -128,6 +129,9 @@ pub(crate) fn draft(draft: &Draft, options: Options) -> Vec<Group> {
                 None => fuser.open(id),
             }
         }
+    }
+    if options.fusion {
+        fuser.merge_siblings();
     }
     fuser.ordered()
 }
@@ -320,7 +324,27 @@ impl Fuser<'_> {
         self.propagate(group, group, &depends);
     }
 
-    /// Groups in execution order: fewest dependencies are not enough, so a plain topological sort.
+    /// Merges kernels over one domain that read the same elements of the same operand, so that they are read once.
+    fn merge_siblings(&mut self) {
+        let mut readers: FxHashMap<(ItemId, &Layout), usize> = FxHashMap::default();
+        for id in 0..self.draft.items.len() {
+            let Some(home) = self.home[id] else { continue };
+            for arg in &self.draft.items[id].args {
+                // A host scalar is not worth sharing.
+                let is_array = arg.layout.shape.size() > 1;
+                if self.home[arg.item] == Some(home) || !is_array {
+                    continue;
+                }
+                let home = self.home[id].unwrap_or(home);
+                let first = *readers.entry((arg.item, &arg.layout)).or_insert(home);
+                if first != home && !self.groups[first].members.is_empty() && self.can_merge(first, home) {
+                    self.merge(first, home);
+                }
+            }
+        }
+    }
+
+    /// Groups in execution order.
     fn ordered(self) -> Vec<Group> {
         let mut order: Vec<usize> = (0..self.groups.len()).filter(|&g| !self.groups[g].members.is_empty()).collect();
         let mut done = Set::default();
