@@ -3,22 +3,20 @@
 use std::{panic::Location, sync::Arc};
 
 use crossover_core::{
-    DType, Element, Layout, Shape,
-    compose::Build,
+    DType, Element, Layout, Scalar, Shape,
     graph::{Op, Type},
 };
 use crossover_runtime::Buffer;
 use parking_lot::Mutex;
-use smallvec::SmallVec;
+use smallvec::smallvec;
 
 use crate::{
-    Error, Result, eval,
-    node::{Node, State},
+    Error, Result, convert, eval,
+    node::{Node, State, failed_type},
     runtime::Runtime,
 };
 
 /// Storage shared by an array and its views. Assignment puts a new version in; the type never changes.
-#[derive(Debug)]
 struct Cell {
     ty: Type,
     version: Mutex<Arc<Node>>,
@@ -27,8 +25,9 @@ struct Cell {
 /// A lazy n-dimensional array.
 ///
 /// Operations build a graph; [`eval`](Array::eval), [`to_vec`](Array::to_vec) and printing compute it. Arrays are
-/// cheap to clone and free to share between threads. Views (`reshape`, `slice`, `permute`, …) share storage
-/// with their base.
+/// cheap to clone and free to share between threads. Views ([`reshape`](Array::reshape), [`slice`](Array::slice),
+/// [`permute`](Array::permute), …) share storage with their base, and so do clones: [`assign`](Array::assign)
+/// through one shows in all.
 ///
 /// ```
 /// use crossover_array::Array;
@@ -37,7 +36,7 @@ struct Cell {
 /// assert_eq!(y.to_vec::<f32>()?, [3f32.sqrt(), 5f32.sqrt(), 7f32.sqrt()]);
 /// # Ok::<(), crossover_array::Error>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Array {
     cell: Arc<Cell>,
     /// The window onto the cell's row-major elements; `None` is all of them.
@@ -45,6 +44,7 @@ pub struct Array {
 }
 
 impl Array {
+    /// An array with a cell of its own.
     pub(crate) fn from_node(node: Arc<Node>) -> Array {
         eval::limit(&node);
         Array { cell: Arc::new(Cell { ty: node.ty.clone(), version: Mutex::new(node) }), view: None }
@@ -56,27 +56,25 @@ impl Array {
 
     /// An array that carries an error.
     pub(crate) fn failed(error: Error) -> Array {
-        let ty = Type { dtype: DType::Bool, shape: Shape::scalar() };
         let location = error.location();
-        Array::from_node(Node::new(ty, State::Failed(error), location))
+        Array::from_node(Node::new(failed_type(), State::Failed(error), location))
     }
 
-    /// The result of a composition, or an array with its error and the caller's location.
-    #[track_caller]
-    pub(crate) fn compose(
-        build: impl FnOnce(&mut Composer) -> crossover_core::Result<Array>,
+    /// An array that carries an error of a call at `location`.
+    pub(crate) fn wrong(
+        error: impl Into<crossover_runtime::Error>,
+        location: &'static Location<'static>,
     ) -> Array {
-        let mut composer = Composer { location: Location::caller(), failed: None };
-        let built = build(&mut composer);
-        match (composer.failed, built) {
-            (Some(error), _) => Array::failed(error),
-            (None, Ok(array)) => array,
-            (None, Err(error)) => Array::failed(Error::new(crossover_runtime::Error::from(error), composer.location)),
-        }
+        Array::failed(Error::new(error, location))
     }
 
-    /// The node that holds the cell's current version.
-    fn version(&self) -> Arc<Node> {
+    /// The error this array carries.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        self.cell.version.lock().error()
+    }
+
+    /// The node that holds the cell's current version, whatever part of it this array shows.
+    pub(crate) fn version(&self) -> Arc<Node> {
         self.cell.version.lock().clone()
     }
 
@@ -85,30 +83,58 @@ impl Array {
         let base = self.version();
         let Some(layout) = &self.view else { return base };
         let ty = Type { dtype: self.cell.ty.dtype, shape: layout.shape.clone() };
-        let mut args: SmallVec<[Arc<Node>; 3]> = SmallVec::new();
         let location = base.location;
-        args.push(base);
-        Node::new(ty, State::Pending { op: Op::Strided(layout.clone()), args }, location)
+        Node::new(ty, State::Pending { op: Op::Strided(layout.clone()), args: smallvec![base] }, location)
     }
 
     /// Type of the elements.
+    ///
+    /// ```
+    /// # use crossover_array::{Array, DType};
+    /// assert_eq!(Array::from([1u8, 2]).dtype(), DType::U8);
+    /// ```
     pub fn dtype(&self) -> DType {
         self.cell.ty.dtype
     }
 
     /// Lengths of the axes.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::from([[1, 2, 3], [4, 5, 6]]).shape().dims(), [2, 3]);
+    /// ```
     pub fn shape(&self) -> &Shape {
         self.view.as_ref().map_or(&self.cell.ty.shape, |layout| &layout.shape)
     }
 
     /// Number of axes.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::scalar(1.5f32).ndim(), 0);
+    /// ```
     pub fn ndim(&self) -> usize {
         self.shape().rank()
     }
 
     /// Number of elements.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::zeros::<f32>([2, 3, 4]).size(), 24);
+    /// ```
     pub fn size(&self) -> usize {
         self.shape().size()
+    }
+
+    /// Dtype and shape.
+    pub(crate) fn ty(&self) -> Type {
+        Type { dtype: self.dtype(), shape: self.shape().clone() }
+    }
+
+    /// The window onto the cell; `None` is all of it.
+    pub(crate) fn view(&self) -> Option<&Layout> {
+        self.view.as_ref()
     }
 
     pub(crate) fn layout(&self) -> Layout {
@@ -127,16 +153,24 @@ impl Array {
     /// assert!(Array::from([1.0f32]).reshape([7]).check().is_err());
     /// ```
     pub fn check(&self) -> Result<()> {
-        self.version().error().map_or(Ok(()), Err)
+        self.failure().map_or(Ok(()), Err)
     }
 
     /// Computes the array now. Later uses read the result.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let x = Array::arange(1000).sqrt();
+    /// x.eval()?; // runs one kernel
+    /// x.eval()?; // nothing is left to run
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
     pub fn eval(&self) -> Result<&Array> {
         eval::node(&self.version())?;
         Ok(self)
     }
 
-    /// The elements in row-major order, computed if they are not yet.
+    /// The cell's elements, computed if they are not yet, and the window onto them.
     pub(crate) fn contents(&self) -> Result<(Arc<Buffer>, Layout)> {
         let buffer = eval::node(&self.version())?;
         Ok((buffer, self.layout()))
@@ -150,23 +184,74 @@ impl Array {
     /// # use crossover_array::Array;
     /// let x = Array::from([[1i32, 2], [3, 4]]);
     /// assert_eq!(x.t().to_vec::<i32>()?, [1, 3, 2, 4]);
+    /// assert!(x.to_vec::<f32>().is_err());
     /// # Ok::<(), crossover_array::Error>(())
     /// ```
     #[track_caller]
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
-        self.check()?;
-        self.expect_dtype(T::DTYPE, Location::caller())?;
-        let (buffer, layout) = self.contents()?;
-        let bytes = buffer.host_bytes().map_err(|e| Error::new(e, Location::caller()))?;
-        Ok(crate::convert::read(bytes, &layout))
+        let location = Location::caller();
+        let buffer = eval::node(&self.version())?;
+        self.expect_dtype("to_vec", T::DTYPE, location)?;
+        let bytes = buffer.host_bytes().map_err(|e| Error::new(e, location))?;
+        Ok(convert::read(bytes, self.view.as_ref(), self.size()))
     }
 
-    pub(crate) fn expect_dtype(&self, wanted: DType, location: &'static Location<'static>) -> Result<()> {
+    /// The only element of an array that has one.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::from([1.0f32, 2.0]).sum(()).item::<f32>()?, 3.0);
+    /// assert!(Array::from([1.0f32, 2.0]).item::<f32>().is_err());
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn item<T: Element>(&self) -> Result<T> {
+        let location = Location::caller();
+        self.check()?;
+        self.expect_dtype("item", T::DTYPE, location)?;
+        self.only("item", location).map(T::from_scalar)
+    }
+
+    /// The only element of an array that has one, with its dtype.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let mean = Array::from([1i32, 2, 3, 4]).mean(());
+    /// assert_eq!(mean.to_scalar()?.to_string(), "2.5");
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn to_scalar(&self) -> Result<Scalar> {
+        let location = Location::caller();
+        self.check()?;
+        self.only("to_scalar", location)
+    }
+
+    fn only(&self, op: &'static str, location: &'static Location<'static>) -> Result<Scalar> {
+        let shape = self.shape();
+        if shape.size() != 1 {
+            let what = format!("an array of shape {shape} has {} elements, not one", shape.size());
+            return Err(Error::new(crossover_core::Error::Value { op, what }, location));
+        }
+        let (buffer, layout) = self.contents()?;
+        let bytes = buffer.host_bytes().map_err(|e| Error::new(e, location))?;
+        Ok(Scalar::read_from(self.dtype(), &bytes[layout.offset * self.dtype().size()..]))
+    }
+
+    fn expect_dtype(&self, op: &'static str, wanted: DType, location: &'static Location<'static>) -> Result<()> {
         if self.dtype() == wanted {
             return Ok(());
         }
-        let error = crossover_core::Error::DType { op: "to_vec", dtype: wanted, supported: self.dtype().to_string() };
-        Err(Error::new(crossover_runtime::Error::from(error), location))
+        let error = crossover_core::Error::DType { op, dtype: wanted, supported: self.dtype().to_string() };
+        Err(Error::new(error, location))
+    }
+
+    /// Puts a new version of all of the cell's elements in place.
+    pub(crate) fn replace(&self, node: Arc<Node>) {
+        debug_assert_eq!(node.ty, self.cell.ty);
+        let former = std::mem::replace(&mut *self.cell.version.lock(), node);
+        // Freed after the lock: a long chain takes a while.
+        drop(former);
     }
 
     /// Puts a new version of the cell's elements in place, written by `write`.
@@ -179,69 +264,40 @@ impl Array {
         write: impl FnOnce(&mut [u8]),
     ) -> Result<()> {
         let wrap = |e: crossover_runtime::Error| Error::new(e, location);
-        eval::node(&self.version())?;
-        let mut version = self.cell.version.lock();
-        if let Some(buffer) = Arc::get_mut(&mut version).and_then(Node::buffer_mut).and_then(Arc::get_mut) {
-            write(buffer.host_bytes_mut().map_err(wrap)?);
+        loop {
+            eval::node(&self.version())?;
+            let mut version = self.cell.version.lock();
+            if let Some(buffer) = Arc::get_mut(&mut version).and_then(Node::buffer_mut).and_then(Arc::get_mut) {
+                write(buffer.host_bytes_mut().map_err(wrap)?);
+                return Ok(());
+            }
+            // Another thread may have put a pending version in since; nothing is computed under the lock.
+            let old = match &*version.state() {
+                State::Ready(buffer) => buffer.clone(),
+                _ => continue,
+            };
+            let bytes = old.host_bytes().map_err(wrap)?;
+            let copy = Buffer::from_fill(Runtime::current().machine(), bytes.len(), |to| {
+                to.copy_from_slice(bytes);
+                write(to);
+            });
+            *version = Node::new(self.cell.ty.clone(), State::Ready(copy.map_err(wrap)?), location);
             return Ok(());
         }
-        // Ready since before the lock: assignment is the only thing that replaces a version, with a ready one.
-        let old = eval::node(&version)?;
-        let bytes = old.host_bytes().map_err(wrap)?;
-        let copy = Buffer::from_fill(Runtime::current().machine(), bytes.len(), |to| {
-            to.copy_from_slice(bytes);
-            write(to);
-        });
-        *version = Node::new(self.cell.ty.clone(), State::Ready(copy.map_err(wrap)?), location);
-        Ok(())
     }
 }
 
-/// Adds nodes for a call at one place in the caller's code.
-pub(crate) struct Composer {
-    pub location: &'static Location<'static>,
-    failed: Option<Error>,
-}
-
-impl Composer {
-    fn operand(&mut self, array: &Array) -> Arc<Node> {
-        let node = array.node();
-        if self.failed.is_none() {
-            self.failed = array.version().error();
-        }
-        node
-    }
-}
-
-impl Build for Composer {
-    type Value = Array;
-
-    fn push(&mut self, op: Op, args: &[&Array]) -> crossover_core::Result<Array> {
-        if let (true, [base]) = (op.is_view(), args)
-            && base.check().is_ok()
-        {
-            op.infer(&[&self.ty(base)])?;
-            if let Some(layout) = op.view(&base.layout()) {
-                return Ok(base.with_layout(layout));
-            }
-        }
-        let nodes: SmallVec<[Arc<Node>; 3]> = args.iter().map(|a| self.operand(a)).collect();
-        if self.failed.is_some() {
-            return Ok(args.first().map_or_else(|| unreachable!("only operands fail"), |a| (*a).clone()));
-        }
-        let ty = {
-            let types: SmallVec<[&Type; 3]> = nodes.iter().map(|n| &n.ty).collect();
-            op.infer(&types)?
-        };
-        Ok(Array::from_node(Node::new(ty, State::Pending { op, args: nodes }, self.location)))
-    }
-
-    fn scalar(&mut self, value: crossover_core::Scalar) -> Array {
-        let ty = Type { dtype: value.dtype(), shape: Shape::scalar() };
-        Array::from_node(Node::new(ty, State::Scalar(value), self.location))
-    }
-
-    fn ty(&self, value: &Array) -> Type {
-        Type { dtype: value.dtype(), shape: value.shape().clone() }
-    }
+/// Computes several arrays at once, sharing what they have in common.
+///
+/// ```
+/// use crossover_array::{Array, eval_all};
+/// let x = Array::arange(10).astype(crossover_array::DType::F64);
+/// let (low, high) = (x.min(()), x.max(()));
+/// eval_all(&[&low, &high])?; // one kernel reads x once
+/// assert_eq!((low.item::<f64>()?, high.item::<f64>()?), (0.0, 9.0));
+/// # Ok::<(), crossover_array::Error>(())
+/// ```
+pub fn eval_all(arrays: &[&Array]) -> Result<()> {
+    let nodes: Vec<Arc<Node>> = arrays.iter().map(|a| a.version()).collect();
+    eval::nodes(&nodes)
 }

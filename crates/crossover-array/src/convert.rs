@@ -1,28 +1,40 @@
-//! Between host values and bytes.
+//! Between host values, bytes and strided windows onto bytes.
 #![allow(unsafe_code)]
 
 use crossover_core::{Element, Layout};
 
-/// The elements of a layout in row-major order.
-pub(crate) fn read<T: Element>(bytes: &[u8], layout: &Layout) -> Vec<T> {
-    let size = layout.shape.size();
+/// `size` elements in row-major order, through a layout where there is one.
+pub(crate) fn read<T: Element>(bytes: &[u8], layout: Option<&Layout>, size: usize) -> Vec<T> {
     let mut out: Vec<T> = Vec::with_capacity(size);
     let from = bytes.as_ptr().cast::<T>();
-    if layout.is_contiguous() {
-        debug_assert!((layout.offset + size) * size_of::<T>() <= bytes.len() || size == 0);
-        // SAFETY: the layout lies inside the buffer (views are checked when they are made), the buffer holds values
-        // of dtype T written by kernels or from T itself, so every bit pattern is valid (booleans are 0 or 1), and
-        // `out` has room for `size` elements.
+    let limit = bytes.len() / size_of::<T>();
+    let start = match layout {
+        None => Some(0),
+        Some(layout) if layout.is_contiguous() => Some(layout.offset),
+        Some(_) => None,
+    };
+    if let Some(start) = start {
+        assert!(size == 0 || start + size <= limit, "a view lies inside its buffer");
+        // SAFETY: the range was checked just now. The buffer holds values of dtype T, written by kernels or from T
+        // itself (booleans are 0 or 1), so every bit pattern is valid, and `out` has room for `size` elements.
         unsafe {
-            std::ptr::copy_nonoverlapping(from.add(layout.offset), out.as_mut_ptr(), size);
+            if size > 0 {
+                std::ptr::copy_nonoverlapping(from.add(start), out.as_mut_ptr(), size);
+            }
             out.set_len(size);
         }
         return out;
     }
-    for position in layout.positions() {
-        debug_assert!((position + 1) * size_of::<T>() <= bytes.len());
-        // SAFETY: as above; every position of the layout is inside the buffer.
-        out.push(unsafe { from.add(position).read_unaligned() });
+    let layout = layout.expect("only a layout is not contiguous");
+    assert!(layout.extent().1 <= limit, "a view lies inside its buffer");
+    let (count, stride) = last_axis(layout);
+    for row in leading(layout).positions() {
+        let mut at = row as isize;
+        for _ in 0..count {
+            // SAFETY: every position of the layout is below its extent, which was checked above; values as above.
+            out.push(unsafe { from.offset(at).read() });
+            at = at.wrapping_add(stride);
+        }
     }
     out
 }
@@ -31,4 +43,58 @@ pub(crate) fn read<T: Element>(bytes: &[u8], layout: &Layout) -> Vec<T> {
 pub(crate) fn bytes_of<T: Element>(values: &[T]) -> &[u8] {
     // SAFETY: elements are plain values without padding; any initialised value may be read as bytes.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
+}
+
+/// Copies the elements of one window to another of equal shape; elements are `size` bytes.
+pub(crate) fn copy(from: &[u8], source: &Layout, to: &mut [u8], target: &Layout, size: usize) {
+    debug_assert_eq!(source.shape, target.shape);
+    let elements = target.shape.size();
+    if elements == 0 {
+        return;
+    }
+    if source.is_contiguous() && target.is_contiguous() {
+        let bytes = elements * size;
+        to[target.offset * size..][..bytes].copy_from_slice(&from[source.offset * size..][..bytes]);
+        return;
+    }
+    match size {
+        1 => copy_rows::<1>(from, source, to, target),
+        2 => copy_rows::<2>(from, source, to, target),
+        4 => copy_rows::<4>(from, source, to, target),
+        8 => copy_rows::<8>(from, source, to, target),
+        _ => copy_rows::<16>(from, source, to, target),
+    }
+}
+
+fn copy_rows<const SIZE: usize>(from: &[u8], source: &Layout, to: &mut [u8], target: &Layout) {
+    let (from, _) = from.as_chunks::<SIZE>();
+    let (to, _) = to.as_chunks_mut::<SIZE>();
+    let ((count, read), (_, write)) = (last_axis(source), last_axis(target));
+    let (rows_from, rows_to) = (leading(source), leading(target));
+    for (row_from, row_to) in rows_from.positions().zip(rows_to.positions()) {
+        let (mut at, mut put) = (row_from as isize, row_to as isize);
+        for _ in 0..count {
+            to[put as usize] = from[at as usize];
+            at = at.wrapping_add(read);
+            put = put.wrapping_add(write);
+        }
+    }
+}
+
+/// Length and stride of the last axis; one element without axes.
+fn last_axis(layout: &Layout) -> (usize, isize) {
+    match (layout.shape.dims().last(), layout.strides.last()) {
+        (Some(&length), Some(&stride)) => (length, stride),
+        _ => (1, 0),
+    }
+}
+
+/// All axes but the last: its positions are where the rows of a layout start.
+fn leading(layout: &Layout) -> Layout {
+    let lead = layout.shape.rank().saturating_sub(1);
+    Layout {
+        shape: layout.shape.dims()[..lead].iter().copied().collect(),
+        strides: layout.strides[..lead].iter().copied().collect(),
+        offset: layout.offset,
+    }
 }

@@ -263,7 +263,10 @@ impl Extractor<'_> {
         let worth_keeping = !op.is_view() && !op.is_elementwise();
         let id = self.graph.push_typed(op, operands, node.ty.clone());
         self.ids.insert(&node, id);
-        let list = if worth_keeping { &mut self.candidates } else { return self.alive.push(node) };
-        list.push(node);
+        if worth_keeping {
+            self.candidates.push(node);
+        } else {
+            self.alive.push(node);
+        }
     }
 }

@@ -173,7 +173,7 @@ fn read(file: &Path) -> Result<String> {
         std::io::stdin().take(MOST_BYTES + 1).read_to_end(&mut bytes).context("could not read standard input")?;
     } else {
         let opened = std::fs::File::open(file)
-            .with_context(|| format!("could not open {name}; graphs to try are in docs/graphs/"))?;
+            .map_err(|error| anyhow!("could not open {name}: {error}; graphs to try are in docs/graphs/"))?;
         opened.take(MOST_BYTES + 1).read_to_end(&mut bytes).with_context(|| format!("could not read {name}"))?;
     }
     if bytes.len() as u64 > MOST_BYTES {

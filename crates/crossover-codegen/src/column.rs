@@ -87,7 +87,9 @@ fn several(kernel: &Fused, flat: &Flat, stages: &Stages, passes: &[Pass], once: 
             open_items(&mut entry, &format!("{outer} * spans * {inner}"));
             entry.body.line(format!("const index_t i = item % {inner};"));
             entry.body.line(format!("const index_t begin = item / {inner} % spans * {span};"));
-            entry.body.line(format!("const index_t end = begin + {span} < {length} ? begin + {span} : {length};"));
+            entry
+                .body
+                .line(format!("const index_t end = begin + {span} < {length} ? begin + {span} : {length};"));
             entry.body.line(format!("const index_t o = item / {inner} / spans;"));
         } else {
             open_items(&mut entry, &format!("{outer} * {inner}"));
@@ -144,7 +146,14 @@ fn column_coordinates(entry: &mut Entry<'_>) -> Vec<(usize, String)> {
 }
 
 /// Walks down rows `begin` to `end` of one column, leaving each reduction in `r{id}`.
-fn write_walk(entry: &mut Entry<'_>, pass: &Pass, level: usize, at: &[(usize, String)], begin: &str, end: &str) {
+fn write_walk(
+    entry: &mut Entry<'_>,
+    pass: &Pass,
+    level: usize,
+    at: &[(usize, String)],
+    begin: &str,
+    end: &str,
+) {
     if pass.reductions.is_empty() && pass.stores.is_empty() {
         return;
     }
@@ -202,4 +211,3 @@ fn open_row(entry: &mut Entry<'_>, at: &[(usize, String)], end: &str) -> Vec<(us
     here.extend(entry.coordinates(Group::Reduce, 'y', "r"));
     here
 }
-

@@ -103,7 +103,8 @@ impl<'a> Entry<'a> {
 
     /// The finished function, and its launch.
     pub(crate) fn finish(self, comment: &str, name: &str, threads: u32, blocks: usize) -> (String, Launch) {
-        let list: Vec<String> = self.parameters.iter().map(|(kind, name, _)| format!("{kind} {name}")).collect();
+        let list: Vec<String> =
+            self.parameters.iter().map(|(kind, name, _)| format!("{kind} {name}")).collect();
         let text = format!(
             "{comment}\nextern \"C\" __global__ void __launch_bounds__({threads})\n{name}({})\n{{\n{}}}\n",
             list.join(", "),

@@ -37,7 +37,8 @@ pub(crate) struct Flat {
 impl Flat {
     pub(crate) fn new(kernel: &Fused) -> Flat {
         let space = &kernel.space;
-        let groups = [(Group::Outer, &space.outer), (Group::Reduce, &space.reduce), (Group::Inner, &space.inner)];
+        let groups =
+            [(Group::Outer, &space.outer), (Group::Reduce, &space.reduce), (Group::Inner, &space.inner)];
         let axes = groups
             .into_iter()
             .flat_map(|(group, dims)| dims.iter().map(move |&length| Axis { group, length }))

@@ -53,7 +53,8 @@ pub(crate) fn source(kernel: &Fused, flat: &Flat) -> Source {
     entry.body.close();
     entry.body.close();
 
-    let comment = format!("// {} points, {v} at a time; any grid.", if v == 1 { "Strided" } else { "Contiguous" });
+    let comment =
+        format!("// {} points, {v} at a time; any grid.", if v == 1 { "Strided" } else { "Contiguous" });
     let groups = count.div_ceil(v);
     let (text, launch) = entry.finish(&comment, "xo_map", THREADS, groups.div_ceil(block));
     Source { text: uses.assemble(flat.wide, &[text]), launches: vec![launch], scratch: 0, wide: flat.wide }
@@ -206,7 +207,11 @@ impl Shape {
         let fits = vector > 1 && aligned(kernel, flat, loads, stores, vector);
         let vector = if fits { vector } else { 1 };
         let bytes: usize = loads.iter().map(|&l| kernel.loads[l].dtype.size() * vector).sum();
-        let unroll = if fits { (IN_FLIGHT / bytes.max(1)).clamp(1, 2) } else { (IN_FLIGHT / bytes.max(1)).clamp(1, 4) };
+        let unroll = if fits {
+            (IN_FLIGHT / bytes.max(1)).clamp(1, 2)
+        } else {
+            (IN_FLIGHT / bytes.max(1)).clamp(1, 4)
+        };
         Shape { vector, unroll: if loads.is_empty() { 1 } else { unroll } }
     }
 
@@ -238,6 +243,8 @@ fn aligned(kernel: &Fused, flat: &Flat, loads: &[usize], stores: &[usize], vecto
         let rest = window.strides[..last].iter().all(|s| s.unsigned_abs().is_multiple_of(unit));
         window.strides[last] == 1 && rest && window.offset.is_multiple_of(unit)
     };
-    loads.iter().all(|&l| flat.loads[l].strides[last] == 0 || whole(&flat.loads[l], kernel.loads[l].dtype.size()))
+    loads
+        .iter()
+        .all(|&l| flat.loads[l].strides[last] == 0 || whole(&flat.loads[l], kernel.loads[l].dtype.size()))
         && stores.iter().all(|&s| whole(&flat.stores[s], kernel.stores[s].dtype.size()))
 }

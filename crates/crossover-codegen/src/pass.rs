@@ -109,7 +109,8 @@ pub(crate) fn write_pass(
         lanes.push(format!("r{id}"));
     }
     team.open_group(entry);
-    let packed: Vec<usize> = pass.stores.iter().copied().filter(|&s| team.packs(row_stride(entry, s))).collect();
+    let packed: Vec<usize> =
+        pass.stores.iter().copied().filter(|&s| team.packs(row_stride(entry, s))).collect();
     for &store in &packed {
         let dtype = entry.kernel.stores[store].dtype;
         entry.uses.section(Section::Pack);

@@ -40,6 +40,8 @@ __device__ __forceinline__ float xo_widen_f16(unsigned short bits) {
     return __int_as_float((int)(value | sign));
 }
 
+// Rounds to nearest even. A NaN keeps its sign and the leading bits of its payload, so that movement keeps what was
+// loaded; a payload that lies in the dropped bits alone would read as infinity, and becomes the quiet bit.
 __device__ __forceinline__ unsigned short xo_narrow_f16(float x) {
     const unsigned bits = (unsigned)__float_as_int(x);
     const unsigned sign = (bits >> 16) & 0x8000u;
@@ -49,19 +51,22 @@ __device__ __forceinline__ unsigned short xo_narrow_f16(float x) {
     const unsigned subnormal = (unsigned)__float_as_int(__int_as_float((int)magnitude) + 0.5f) - 0x3f000000u;
     const unsigned finite = magnitude < 0x38800000u ? subnormal : normal;
     const unsigned value = magnitude >= 0x47800000u ? 0x7c00u : finite;
-    // A NaN keeps its sign and leading payload bits; one that would lose all of them becomes quiet.
     const unsigned kept = 0x7c00u | ((magnitude >> 13) & 0x3ffu);
     const unsigned nan = kept == 0x7c00u ? 0x7e00u : kept;
     return (unsigned short)((magnitude > 0x7f800000u ? nan : value) | sign);
 }
 
-__device__ __forceinline__ float xo_round_f16(float x) {
-    return x != x ? __int_as_float(0x7fc00000) : xo_widen_f16(xo_narrow_f16(x));
+// The same with every NaN made canonical: what a computed value becomes in memory.
+__device__ __forceinline__ unsigned short xo_settle_f16(float x) {
+    return x != x ? (unsigned short)0x7e00u : xo_narrow_f16(x);
 }
+
+__device__ __forceinline__ float xo_round_f16(float x) { return xo_widen_f16(xo_settle_f16(x)); }
 
 // == bf16 ==
 __device__ __forceinline__ float xo_widen_bf16(unsigned short bits) { return __int_as_float((int)((unsigned)bits << 16)); }
 
+// Rounds to nearest even; NaNs as in xo_narrow_f16.
 __device__ __forceinline__ unsigned short xo_narrow_bf16(float x) {
     const unsigned bits = (unsigned)__float_as_int(x);
     const unsigned rounded = (bits + (0x7fffu + ((bits >> 16) & 1u))) >> 16;
@@ -70,9 +75,11 @@ __device__ __forceinline__ unsigned short xo_narrow_bf16(float x) {
     return (unsigned short)(x != x ? nan : rounded);
 }
 
-__device__ __forceinline__ float xo_round_bf16(float x) {
-    return x != x ? __int_as_float(0x7fc00000) : xo_widen_bf16(xo_narrow_bf16(x));
+__device__ __forceinline__ unsigned short xo_settle_bf16(float x) {
+    return x != x ? (unsigned short)0x7fc0u : xo_narrow_bf16(x);
 }
+
+__device__ __forceinline__ float xo_round_bf16(float x) { return xo_widen_bf16(xo_settle_bf16(x)); }
 
 // == odd ==
 // double to float, towards zero with the last bit set if anything was lost: a second rounding then decides alone.

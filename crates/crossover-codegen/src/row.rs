@@ -162,7 +162,8 @@ fn long(kernel: &Fused, flat: &Flat) -> Source {
         } else {
             (format!("xo_row_pass{level}"), "Reduces chunks, one warp each")
         };
-        let blocks = if every_element { (rows * chunks).div_ceil(8) } else { rows.div_ceil(THREADS as usize) };
+        let blocks =
+            if every_element { (rows * chunks).div_ceil(8) } else { rows.div_ceil(THREADS as usize) };
         let (text, launch) = entry.finish(&format!("// {what}; any grid."), &name, THREADS, blocks);
         texts.push(text);
         launches.push(launch);

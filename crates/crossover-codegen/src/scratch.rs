@@ -62,7 +62,8 @@ impl Scratch {
     /// Pairs of levels that are combined one after another: length before, argument before, argument after.
     pub(crate) fn climbs(&self, id: usize) -> Vec<(usize, usize, Argument, Argument)> {
         let levels = self.ladder(id).map_or(&[][..], |l| &l.levels);
-        let pair = |w: &[(usize, usize)]| (w[0].0, w[1].0, Argument::Scratch(w[0].1), Argument::Scratch(w[1].1));
+        let pair =
+            |w: &[(usize, usize)]| (w[0].0, w[1].0, Argument::Scratch(w[0].1), Argument::Scratch(w[1].1));
         levels.windows(2).map(pair).collect()
     }
 }

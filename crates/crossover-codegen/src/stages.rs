@@ -90,7 +90,8 @@ pub(crate) fn loads(kernel: &Fused, steps: &[usize]) -> Vec<usize> {
 pub(crate) fn is_cheap(kernel: &Fused, id: usize) -> bool {
     let step = &kernel.steps[id];
     let flat_args = step.args.iter().all(|&a| kernel.steps[a as usize].extent != Extent::Full);
-    flat_args && matches!(step.op, StepOp::Scalar(_) | StepOp::Index { .. } | StepOp::Expand | StepOp::Canonical)
+    flat_args
+        && matches!(step.op, StepOp::Scalar(_) | StepOp::Index { .. } | StepOp::Expand | StepOp::Canonical)
 }
 
 /// What one pass over the elements does.
@@ -137,8 +138,8 @@ pub(crate) fn kept_bytes(kernel: &Fused, passes: &[Pass]) -> usize {
 
 /// The steps whose values [`crate::entry::Entry::stored`] names for a store.
 ///
-/// A value rounded to 16 bits narrows to the same bits as the value it was rounded from; naming that one lets the
-/// compiler share the work of rounding and narrowing.
+/// A value that is stored where it was rounded to 16 bits is named before its rounding: it rounds and narrows in
+/// one function, whose work the compiler shares with the step.
 pub(crate) fn store_roots(kernel: &Fused, store: usize) -> Vec<usize> {
     let store = &kernel.stores[store];
     let step = &kernel.steps[store.step as usize];

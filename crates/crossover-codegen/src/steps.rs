@@ -3,13 +3,7 @@
 use crossover_core::{DType, ops::cast::cuda_type};
 use crossover_plan::kernel::StepOp;
 
-use crate::{
-    entry::Entry,
-    functions::join_type,
-    prelude::Section,
-    source::Argument,
-    stages::store_roots,
-};
+use crate::{entry::Entry, functions::join_type, prelude::Section, source::Argument, stages::store_roots};
 
 /// Where the steps being written find what is not a step: memory elements and the coordinates of the point.
 pub(crate) struct Point<'p> {
@@ -90,13 +84,16 @@ impl Entry<'_> {
 
     /// The value of a store in its memory type.
     pub(crate) fn stored(&mut self, store: usize) -> String {
-        let dtype = self.kernel.stores[store].dtype;
-        let value = format!("s{}", store_roots(self.kernel, store)[0]);
+        let kernel = self.kernel;
+        let (dtype, step) = (kernel.stores[store].dtype, kernel.stores[store].step as usize);
+        let root = store_roots(kernel, store)[0];
         if !dtype.is_half() {
-            return value;
+            return format!("s{root}");
         }
         self.uses.half(dtype);
-        format!("xo_narrow_{dtype}({value})")
+        // Anything but the value of the step itself is what that step rounds: then NaNs are made canonical here.
+        let narrow = if root == step { "narrow" } else { "settle" };
+        format!("xo_{narrow}_{dtype}(s{root})")
     }
 
     /// The type in which a `Reduce` step combines.

@@ -11,6 +11,9 @@ use std::{
     time::Instant,
 };
 
+#[path = "../tests/accuracy/truth.rs"]
+mod truth;
+
 use crossover_core::ops::{self, Apply1, Apply2, OpInfo, Unary};
 
 /// Arguments handed to a body at once, as a tile of the CPU backend.
@@ -30,27 +33,12 @@ fn subject<O: Unary>(reference: fn(f64) -> f64) -> Subject {
 }
 
 fn subjects() -> Vec<Subject> {
-    vec![
-        subject::<ops::exp::Exp>(f64::exp),
-        subject::<ops::expm1::Expm1>(f64::exp_m1),
-        subject::<ops::log::Log>(f64::ln),
-        subject::<ops::log1p::Log1p>(f64::ln_1p),
-        subject::<ops::sin::Sin>(f64::sin),
-        subject::<ops::cos::Cos>(f64::cos),
-        subject::<ops::tanh::Tanh>(f64::tanh),
-        subject::<ops::sigmoid::Sigmoid>(|x| 1.0 / (1.0 + (-x).exp())),
-        subject::<ops::erf::Erf>(libm::erf),
-        subject::<ops::gelu::Gelu>(gelu),
-    ]
-}
-
-/// The defining formula; at minus infinity, where it is undefined, its limit.
-fn gelu(x: f64) -> f64 {
-    if x == f64::NEG_INFINITY {
-        return -0.0;
+    macro_rules! list {
+        ($($op:ident $module:ident $reference:path;)*) => {
+            vec![$(subject::<ops::$module::$op>($reference),)*]
+        };
     }
-    let u = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x * x * x);
-    x / (1.0 + (-2.0 * u).exp())
+    for_each_function!(list)
 }
 
 macro_rules! tiles {
@@ -187,23 +175,11 @@ fn print_binary_times<O: Apply2<f32> + Apply2<f64>>() {
     for level in ["avx512", "avx2"].into_iter().filter(|l| has(l)) {
         let single = nanoseconds(|| binary::<O, f32>(level, std::hint::black_box(&a32), &b32, &mut out32));
         let double = nanoseconds(|| binary::<O, f64>(level, std::hint::black_box(&a), &b, &mut out64));
-        println!("{:<12} {level:<7} f32 {single:6.3}  f64 {double:6.3} ns/element", <O as ops::Binary>::INFO.name);
+        println!(
+            "{:<12} {level:<7} f32 {single:6.3}  f64 {double:6.3} ns/element",
+            <O as ops::Binary>::INFO.name
+        );
     }
-}
-
-/// Distance of `got` from the true value in units in the last place of an `f32` of the true value's size; an
-/// overflowed result counts as 2^128.
-fn ulps(got: f32, truth: f64) -> f64 {
-    if truth.is_nan() || got.is_nan() {
-        return if truth.is_nan() && got.is_nan() { 0.0 } else { f64::INFINITY };
-    }
-    if truth == 0.0 && got == 0.0 {
-        return if truth.is_sign_negative() == got.is_sign_negative() { 0.0 } else { f64::INFINITY };
-    }
-    let top = 2f64.powi(128);
-    let clamp = |v: f64| v.clamp(-top, top);
-    let exponent = ((clamp(truth).to_bits() >> 52 & 0x7ff) as i32 - 1023).clamp(-126, 127);
-    (clamp(got as f64) - clamp(truth)).abs() / 2f64.powi(exponent - 23)
 }
 
 /// The largest error over every `stride`-th argument, and the argument.
@@ -226,7 +202,7 @@ fn worst(subject: &Subject, stride: u64) -> (f64, f32) {
                 }
                 (subject.tile)(&input, &mut output);
                 for (&x, &y) in input.iter().zip(&output) {
-                    let error = ulps(y, (subject.reference)(x as f64));
+                    let error = truth::ulps(y, (subject.reference)(x as f64));
                     if error > worst.0 {
                         worst = (error, x);
                     }

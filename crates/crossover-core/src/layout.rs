@@ -288,4 +288,24 @@ mod tests {
         assert_eq!(positions(&Layout::contiguous(Shape::scalar())), [0]);
         assert_eq!(Layout::contiguous(Shape::from([0])).flip(&[0]).extent(), (0, 0));
     }
+
+    #[test]
+    fn empty_views_never_point_outside_their_buffer() {
+        let empty = Layout::contiguous(Shape::from([3, 0]));
+        assert_eq!(empty.flip(&[0, 1]).extent(), (0, 0));
+        let spans = [Span { start: 2, step: 1, length: 1 }, Span { start: 0, step: 1, length: 0 }];
+        assert_eq!(Layout::contiguous(Shape::from([3, 4])).slice(&spans).extent(), (0, 0));
+        assert_eq!(empty.slice(&spans).extent(), (0, 0));
+    }
+
+    #[test]
+    fn axes_of_length_one_may_have_any_stride() {
+        let base = Layout::contiguous(Shape::from([2, 3]));
+        let spans = [Span { start: 1, step: isize::MIN, length: 1 }, Span { start: 2, step: -1, length: 3 }];
+        let far = base.slice(&spans);
+        assert_eq!(positions(&far), [5, 4, 3]);
+        let wild = Layout { shape: Shape::from([1, 2]), strides: [isize::MIN, 1].as_slice().into(), offset: 1 };
+        assert_eq!(positions(&wild.flip(&[0])), [1, 2]);
+        assert_eq!(wild.flip(&[0, 1]).extent(), (1, 3));
+    }
 }

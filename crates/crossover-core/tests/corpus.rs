@@ -41,8 +41,23 @@ fn every_op_has_a_case() {
     let maps = MapOp::ALL.iter().map(|op| op.name());
     let reduces = ReduceOp::ALL.iter().map(|op| op.name());
     let others = [
-        "input", "scalar", "index", "random", "cast", "where", "cumulative_sum", "cumulative_prod", "reshape",
-        "permute", "expand", "flip", "slice", "strided", "concat", "take", "matmul",
+        "input",
+        "scalar",
+        "index",
+        "random",
+        "cast",
+        "where",
+        "cumulative_sum",
+        "cumulative_prod",
+        "reshape",
+        "permute",
+        "expand",
+        "flip",
+        "slice",
+        "strided",
+        "concat",
+        "take",
+        "matmul",
     ];
     let missing: Vec<_> = maps.chain(reduces).chain(others).filter(|name| !used.contains(*name)).collect();
     assert!(missing.is_empty(), "no case for {missing:?}");
@@ -60,6 +75,7 @@ fn every_elementwise_op_has_a_case_with_every_dtype_it_supports() {
         }
     }
     let all = MapOp::ALL.iter().flat_map(|&op| op.info().dtypes.iter().map(move |dtype| (op, dtype)));
-    let missing: Vec<_> = all.filter(|pair| !used.contains(pair)).map(|(op, d)| format!("{op} {d}")).collect();
+    let missing: Vec<_> =
+        all.filter(|pair| !used.contains(pair)).map(|(op, d)| format!("{op} {d}")).collect();
     assert!(missing.is_empty(), "no case for {}", missing.join(", "));
 }

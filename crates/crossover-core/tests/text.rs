@@ -140,9 +140,14 @@ fn errors_name_the_token_found_and_what_was_expected() {
     assert!(refused("%y = cast %x to f23").starts_with("expected a dtype (one of bool, i8, "));
     assert!(refused("%y = cast %x to f23").ends_with(", found `f23`"));
     assert!(refused("%y = expand %x to [99999999999999999999]").contains("expected a length"));
-    assert!(refused("%y = expand %x to [999999999999, 2, 3]").contains("more elements than can be addressed"));
+    assert!(
+        refused("%y = expand %x to [999999999999999999, 2, 3]")
+            .contains("more elements than can be addressed")
+    );
     assert!(refused("%y = sum %x axes [2]").contains("axis 2 is out of range for [2, 3]"));
     assert!(refused("%y = flip %x axes [0, 0]").contains("twice"));
+    assert!(refused("%y = strided %x to [0] strides [1] offset 7").contains("outside the 6 elements"));
+    assert!(refused("%y = strided %x to [2] strides [6] offset 0").contains("elements 0 to 6 of 6"));
     assert!(refused("%y = scalar f32 1 slot 4000000000").contains("above"));
 }
 
@@ -154,8 +159,14 @@ fn text_that_ends_early_or_late_is_an_error() {
         refusal("graph {\n %0 = input f32[]\n}"),
         (3, "expected a definition such as `%x = …`, or `return`, found `}`".to_string())
     );
-    assert_eq!(refusal("graph {\n %0 = input f32[]\n return %0\n} more").1, "expected nothing after the graph, found `more`");
-    assert_eq!(refusal("graph {\n %0 = input f32[]\n return\n}").1, "expected an operand such as `%0`, found the end of the line");
+    assert_eq!(
+        refusal("graph {\n %0 = input f32[]\n return %0\n} more").1,
+        "expected nothing after the graph, found `more`"
+    );
+    assert_eq!(
+        refusal("graph {\n %0 = input f32[]\n return\n}").1,
+        "expected an operand such as `%0`, found the end of the line"
+    );
     for end in 0..EVERYTHING.len() - 2 {
         assert!(Graph::parse(&EVERYTHING[..end]).is_err(), "{end}");
     }

@@ -103,13 +103,8 @@ impl<'a> Emitter<'a> {
     }
 
     fn permanent(&mut self, bytes: usize) -> Reg {
-        let offset = self.persistent;
-        self.persistent += bytes.next_multiple_of(if bytes <= 16 { 16 } else { 64 });
-        if bytes > 16 {
-            self.persistent = self.persistent.next_multiple_of(64);
-        }
-        let offset = if bytes > 16 { offset.next_multiple_of(64) } else { offset };
-        self.persistent = self.persistent.max(offset + bytes.next_multiple_of(16));
+        let offset = self.persistent.next_multiple_of(if bytes <= 16 { 16 } else { 64 });
+        self.persistent = offset + bytes;
         self.place(Place::Persistent(offset))
     }
 
@@ -182,8 +177,8 @@ impl<'a> Emitter<'a> {
     pub fn prologue(&mut self) -> Result<()> {
         let steps: Vec<StepId> = self.steps_where(|c, _| c == Class::One);
         let mut list = self.list(Purpose::Prologue, &steps, &[], &[], &[]);
-        for (at, &s) in steps.iter().enumerate() {
-            self.step(s as usize, at, &mut list)?;
+        for &s in &steps {
+            self.step(s as usize, &mut list)?;
         }
         let mut out = list.out;
         out.append(&mut self.prologue);
@@ -241,9 +236,9 @@ impl<'a> Emitter<'a> {
     fn setup(&mut self, level: usize) -> Result<Vec<Instr>> {
         let steps = self.steps_where(|c, l| c == Class::Reduced && l == level);
         let mut list = self.list(Purpose::Setup, &steps, &[], &[], &[]);
-        for (at, &s) in steps.iter().enumerate() {
+        for &s in &steps {
             if !matches!(self.lowering.fused.steps[s as usize].op, StepOp::Reduce(_)) {
-                self.step(s as usize, at, &mut list)?;
+                self.step(s as usize, &mut list)?;
             }
         }
         for (i, store) in self.lowering.fused.stores.iter().enumerate() {
@@ -292,14 +287,15 @@ impl<'a> Emitter<'a> {
         }
         for (at, &s) in steps.iter().enumerate() {
             let s = s as usize;
-            self.step(s, at, &mut list)?;
+            self.step(s, &mut list)?;
             for &i in stores {
                 if self.root(self.lowering.fused.stores[i].step) == s {
                     self.store(i, &mut list)?;
                 }
             }
-            let args = self.lowering.fused.steps[s].args.clone();
-            for dead in args.iter().map(|&a| self.root(a)).chain([s]) {
+            let args = self.lowering.fused.steps[s].args.iter();
+            let used: Vec<usize> = args.map(|&a| self.root(a)).chain([s]).collect();
+            for dead in used {
                 if list.last[dead].is_none_or(|last| last <= at) {
                     self.retire(dead, inside(dead));
                 }
@@ -411,8 +407,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Emits one step.
-    fn step(&mut self, s: usize, at: usize, list: &mut List<'_>) -> Result<()> {
-        let _ = at;
+    fn step(&mut self, s: usize, list: &mut List<'_>) -> Result<()> {
         let step = &self.lowering.fused.steps[s];
         let class = self.class(s);
         let count = self.count(class);

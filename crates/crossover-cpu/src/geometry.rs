@@ -12,7 +12,7 @@
 //! | Column, narrow | outer | reduce, inner | whole rows of the column block |
 //! | Column | outer, reduce | inner | part of one row |
 
-use crossover_core::canonical::{CHUNK, SEGMENT};
+use crossover_core::canonical::CHUNK;
 use crossover_plan::kernel::{Dims, Extent, Fused, Kind, StepOp, Window};
 use smallvec::SmallVec;
 
@@ -263,7 +263,8 @@ pub fn cut(kind: Kind, merged: &Merged, bytes: usize, phases: bool, threads: usi
             geometry.line_dims = merged.outer.clone();
             if inner >= LONG {
                 geometry.mode = Mode::Columns;
-                geometry.line_dims.extend_from_slice(&merged.reduce);
+                // No row of an empty column is ever visited, but its outer point is.
+                geometry.line_dims.extend(merged.reduce.iter().map(|&n| n.max(1)));
                 geometry.flat = inner;
                 geometry.columns = strip(outer, reduce, inner, bytes, phases, threads);
                 geometry.strips = inner.div_ceil(geometry.columns);
@@ -298,6 +299,3 @@ fn strip(outer: usize, reduce: usize, inner: usize, bytes: usize, phases: bool, 
 fn even(n: usize, most: usize) -> usize {
     n.div_ceil(n.div_ceil(most).max(1))
 }
-
-/// Rows of a column that one segment holds, at the lowest level.
-pub const ROWS: usize = SEGMENT;

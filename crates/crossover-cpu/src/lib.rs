@@ -4,7 +4,22 @@
 //!
 //! Results do not depend on the number of threads, the level of [`Simd`], or how a kernel is cut into tiles.
 
+mod accumulate;
+mod backend;
+mod emit;
+mod frame;
+mod fused;
+mod geometry;
+mod kernels;
+mod lower;
+mod memory;
+mod program;
+mod scratch;
 mod simd;
+mod threads;
 pub mod tile;
+mod window;
 
+pub use backend::{CpuBackend, CpuBuilder};
+pub use memory::MemoryStats;
 pub use simd::Simd;

@@ -22,14 +22,14 @@ impl Threads {
         Threads { pool: None, count: rayon::current_num_threads() }
     }
 
-    /// A pool of its own with `count` threads, the caller included.
+    /// A pool of its own with `count` threads. The caller is one of those that work, so one of the pool may rest.
     pub fn own(count: usize) -> Result<Threads, rayon::ThreadPoolBuildError> {
         let count = count.max(1);
         if count == 1 {
             return Ok(Threads { pool: None, count });
         }
         let name = |i| format!("crossover-cpu-{i}");
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(count - 1).thread_name(name).build()?;
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(count).thread_name(name).build()?;
         Ok(Threads { pool: Some(pool), count })
     }
 

@@ -56,7 +56,8 @@ fn driver(call: &'static str) -> impl FnOnce(result::DriverError) -> Error {
 /// Opens the driver library and resolves every symbol once, so that no later call can find one missing.
 fn probe() -> Result<()> {
     // SAFETY: loading the driver library runs its initialisers, which have no preconditions.
-    let library = ["libcuda.so.1", "libcuda.so"].iter().find_map(|name| unsafe { Library::new(name) }.ok());
+    let library =
+        ["libcuda.so.1", "libcuda.so"].into_iter().find_map(|name| unsafe { Library::new(name) }.ok());
     let Some(library) = library else {
         let why = "no NVIDIA driver is installed, or it is not on the loader's path".to_string();
         return Err(Error::Library { library: LIBRARY, why });
@@ -119,7 +120,8 @@ impl Gpu {
         let device = result::device::get(ordinal).map_err(driver("cuDeviceGet"))?;
         let name = result::device::get_name(device).map_err(driver("cuDeviceGetName"))?;
         // SAFETY: the device handle comes from the driver; the context is released once, by `Context::drop`.
-        let context = unsafe { result::primary_ctx::retain(device) }.map_err(driver("cuDevicePrimaryCtxRetain"))?;
+        let context =
+            unsafe { result::primary_ctx::retain(device) }.map_err(driver("cuDevicePrimaryCtxRetain"))?;
         // SAFETY: the context was just retained.
         unsafe { result::ctx::set_current(context) }.map_err(driver("cuCtxSetCurrent"))?;
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking)
@@ -186,7 +188,8 @@ impl Gpu {
     pub fn load(&self, cubin: &[u8]) -> Result<Module> {
         self.bind()?;
         // SAFETY: the image is a complete cubin from NVRTC; the driver copies it.
-        let module = unsafe { result::module::load_data(cubin.as_ptr().cast()) }.map_err(driver("cuModuleLoadData"))?;
+        let module = unsafe { result::module::load_data(cubin.as_ptr().cast()) }
+            .map_err(driver("cuModuleLoadData"))?;
         Ok(Module { gpu: self.clone(), module })
     }
 
@@ -261,7 +264,8 @@ impl Gpu {
     /// Queues a timestamp.
     pub fn record(&self) -> Result<Event> {
         self.bind()?;
-        let event = result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(driver("cuEventCreate"))?;
+        let event =
+            result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(driver("cuEventCreate"))?;
         // SAFETY: event and stream are valid.
         unsafe { result::event::record(event, self.shared.stream) }.map_err(driver("cuEventRecord"))?;
         Ok(Event { gpu: self.clone(), event })

@@ -159,12 +159,15 @@ fn candidates() -> Vec<PathBuf> {
         return vec![path.into()];
     }
     let mut out: Vec<PathBuf> = vec!["libnvrtc.so".into(), "libnvrtc.so.13".into(), "libnvrtc.so.12".into()];
-    let roots = ["/usr/local/cuda/lib64", "/usr/local/cuda/targets/x86_64-linux/lib", "/usr/lib/x86_64-linux-gnu"];
+    let roots =
+        ["/usr/local/cuda/lib64", "/usr/local/cuda/targets/x86_64-linux/lib", "/usr/lib/x86_64-linux-gnu"];
     out.extend(roots.iter().flat_map(|root| libraries(Path::new(root))));
     // Python environments carry the library in wheels: <prefix>/lib/python3.x/site-packages/nvidia/<part>/lib.
-    let prefixes = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
-    let on_path = std::env::var_os("PATH")
-        .map(|p| std::env::split_paths(&p).filter_map(|d| d.parent().map(Path::to_path_buf)).collect::<Vec<_>>());
+    let prefixes =
+        ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
+    let on_path = std::env::var_os("PATH").map(|p| {
+        std::env::split_paths(&p).filter_map(|d| d.parent().map(Path::to_path_buf)).collect::<Vec<_>>()
+    });
     for prefix in prefixes.chain(on_path.into_iter().flatten()) {
         for python in children(&prefix.join("lib")).into_iter().filter(|p| named(p, "python3")) {
             for part in children(&python.join("site-packages/nvidia")) {

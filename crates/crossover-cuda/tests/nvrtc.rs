@@ -37,8 +37,13 @@ fn compile_all(sources: &[(String, String)]) {
 
 #[test]
 fn golden_kernels_compile() {
-    let sources: Vec<_> =
+    let mut sources: Vec<_> =
         samples::golden().into_iter().map(|(name, kernel)| (name.to_string(), fused(&kernel).text)).collect();
+    // With 64-bit index arithmetic too, as for spaces beyond 2^30 points.
+    let wide = |(name, text): &(String, String)| {
+        (format!("{name} wide"), text.replace("typedef int index_t;", "typedef long long index_t;"))
+    };
+    sources.extend(sources.iter().map(wide).collect::<Vec<_>>());
     compile_all(&sources);
 }
 

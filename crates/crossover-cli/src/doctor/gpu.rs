@@ -22,9 +22,8 @@ pub struct Gpu {
 }
 
 /// What this version can do with a GPU.
-const THIS_VERSION: &str =
-    "this version computes on the CPU; its CUDA kernels are proven bit-equal by `crossover-gpu-proof`, and the backend that \
-     runs them comes with the next release";
+const THIS_VERSION: &str = "this version computes on the CPU; `crossover-gpu-proof` compares its generated CUDA kernels \
+     with the CPU bit for bit, and the backend that runs them comes with the next release";
 
 /// Looks for NVIDIA devices and their driver.
 pub fn probe() -> Gpu {

@@ -205,7 +205,9 @@ impl<'a> Reader<'a> {
     fn operands(&self, lexer: &mut Lexer<'a>) -> Result<Vec<NodeId>> {
         let mut args = Vec::new();
         loop {
-            let Token::Name(name) = lexer.peek() else { return Err(lexer.unexpected("an operand such as `%0`")) };
+            let Token::Name(name) = lexer.peek() else {
+                return Err(lexer.unexpected("an operand such as `%0`"));
+            };
             match self.names.get(name) {
                 Some(id) => args.push(*id),
                 None => return Err(lexer.wrong(format!("`%{}` is not defined above", excerpt(name)))),
@@ -237,7 +239,9 @@ fn read_axis(lexer: &mut Lexer<'_>) -> Result<usize> {
 
 /// `start:stop[:step]` with Python's defaults, or `startxlength`; indices count from 0.
 fn read_span(lexer: &mut Lexer<'_>, axis: Option<usize>) -> Result<Span> {
-    let Some(axis) = axis else { return Err(lexer.wrong("more spans than the operand has axes".to_string())) };
+    let Some(axis) = axis else {
+        return Err(lexer.wrong("more spans than the operand has axes".to_string()));
+    };
     if let Token::Word(word) = lexer.peek()
         && let Some((start, length)) = word.split_once('x')
         && let (Ok(start), Ok(length)) = (start.parse(), length.parse())

@@ -40,7 +40,8 @@ impl Display for Graph {
             join(f, " ", &node.args)?;
             match node.op {
                 Op::Scalar { slot, dtype } => {
-                    let value = self.scalars.get(slot as usize).map_or("?".to_string(), |v| literal::write(*v));
+                    let value =
+                        self.scalars.get(slot as usize).map_or("?".to_string(), |v| literal::write(*v));
                     write!(f, " {dtype} {value}")?;
                     if slot != slots {
                         write!(f, " slot {slot}")?;

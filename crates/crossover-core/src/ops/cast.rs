@@ -8,7 +8,7 @@
 //! - real to complex: imaginary part +0. Complex to real is refused: take `real` or `abs`.
 //!
 //! Tiles hold 16-bit floats as `f32`, so a conversion is a chain of primitive steps between the types that
-//! tiles hold ([`path`]), and 16-bit memory is read and written by [`widen`] and [`narrow`].
+//! tiles hold ([`path`]), and 16-bit memory is read and written by functions like [`widen_f16`] and [`narrow_f16`].
 
 use num_complex::Complex;
 use smallvec::{SmallVec, smallvec};

@@ -47,3 +47,30 @@ impl Unary for Cos {
 fn huge<const FLOAT32: bool, L: F64Lane>(x: L) -> L {
     sine(reduce_huge::<FLOAT32, L>(x.magnitude()), 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn special_values() {
+        use crate::ops::Apply1;
+        for x in [0.0f64, -0.0, 5e-324, -1e-300] {
+            assert_eq!(Cos::float(x), 1.0);
+        }
+        for x in [f32::INFINITY, f32::NEG_INFINITY, -f32::NAN] {
+            assert_eq!(<Cos as Apply1<f32>>::value(x).to_bits(), 0x7fc0_0000);
+        }
+        assert_eq!(Cos::float(-1.25f32), Cos::float(1.25f32));
+    }
+
+    #[test]
+    fn huge_arguments_are_reduced_exactly() {
+        use crate::ops::Apply1;
+        // Values from arithmetic with 1200 bits.
+        assert_eq!(<Cos as Apply1<f64>>::value(1e22), 0.523214785395139);
+        assert_eq!(<Cos as Apply1<f64>>::value(f64::MAX), -0.9999876894265599);
+        assert_eq!(<Cos as Apply1<f32>>::value(f32::MAX), 0.853021);
+        assert_eq!(<Cos as Apply1<f64>>::value(6381956970095103.0 * 2f64.powi(797)), -4.687165924254628e-19);
+    }
+}

@@ -30,8 +30,14 @@ impl Binary for Divide {
         let ratio = small / large;
         let divisor = large + small * ratio;
         let (p, q) = (L::select(flat, a.re, a.im), L::select(flat, a.im, a.re));
-        let re = (p + q * ratio) / divisor;
-        let cross = (q - p * ratio) / divisor;
-        Cx { re, im: L::select(flat, cross, -cross) }
+        let scaled = p * ratio;
+        let cross = L::select(flat, q - scaled, scaled - q);
+        // As NumPy: division by zero goes by parts, so that it gives infinities rather than NaN.
+        let zero = large.is_eq(L::real(0.0));
+        let size = large.magnitude();
+        Cx {
+            re: L::select(zero, a.re / size, (p + q * ratio) / divisor),
+            im: L::select(zero, a.im / size, cross / divisor),
+        }
     }
 }

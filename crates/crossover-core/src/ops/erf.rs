@@ -101,3 +101,19 @@ fn far<L: FloatLane>(x: L) -> L {
     let one = L::real(1.0);
     (-(one + (split.r + split.tail()))).fma(split.power(), one)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn special_values() {
+        assert_eq!(Erf::float(0.0f64).to_bits(), 0);
+        assert_eq!(Erf::float(-0.0f32).to_bits(), (-0.0f32).to_bits());
+        assert_eq!(Erf::float(f32::INFINITY), 1.0);
+        assert_eq!(Erf::float(f64::NEG_INFINITY), -1.0);
+        assert_eq!(Erf::float(-f32::NAN).to_bits(), 0x7fc0_0000);
+        assert_eq!(Erf::float(1e-45f32).to_bits(), 1);
+        assert_eq!(Erf::float(0.5f64), 0.5204998778130465);
+    }
+}

@@ -9,7 +9,8 @@ use crate::{
 /// Quotient rounded towards minus infinity; integers divided by zero give 0.
 ///
 /// For floats the floor of the exact quotient, as long as it has no more bits than the significand; beyond that,
-/// where every float is whole, the quotient rounded to nearest. By zero it is what division gives.
+/// where every float is whole, the quotient rounded to nearest. By zero it is what division gives; an infinity over
+/// anything else is NaN.
 pub struct FloorDivide;
 
 impl Binary for FloorDivide {
@@ -34,7 +35,10 @@ impl Binary for FloorDivide {
         // A zero keeps the sign of the quotient; a negative operand over infinity is below zero, so -1.
         let opposite = (a.is_lt(zero) & b.is_gt(zero)) | (a.is_gt(zero) & b.is_lt(zero));
         let value = L::select(value.is_eq(zero), quotient, value);
-        L::select(quotient.is_eq(zero) & opposite, -one, value)
+        let value = L::select(quotient.is_eq(zero) & opposite, -one, value);
+        // As in NumPy and Python: an infinite operand has no remainder, hence no floor.
+        let endless = a.magnitude().is_eq(L::real(f64::INFINITY)) & b.is_ne(zero);
+        L::select(endless, L::nan(), value)
     }
 
     #[inline(always)]
@@ -69,6 +73,7 @@ mod tests {
         assert_eq!(f(-1e-320, 1e300), -1.0);
         assert_eq!(f(1.0, 0.0), f64::INFINITY);
         assert_eq!(f(-1.0, 0.0), f64::NEG_INFINITY);
+        assert!(f(f64::INFINITY, 2.0).is_nan() && f(f64::INFINITY, 0.0) == f64::INFINITY);
         assert!(f(0.0, 0.0).is_nan() && f(f64::NAN, 1.0).is_nan() && f(1.0, f64::NAN).is_nan());
     }
 

@@ -4,10 +4,7 @@ use super::{
     Cost, NanRule, OpInfo, Unary,
     parts::{at_most, exponential, pick},
 };
-use crate::{
-    DTypeSet,
-    lane::FloatLane,
-};
+use crate::{DTypeSet, lane::FloatLane};
 
 /// Gaussian error linear unit, tanh form: x * sigmoid(2u), u = sqrt(2/pi) * (x + 0.044715 x^3).
 pub struct Gelu;
@@ -25,7 +22,8 @@ impl Unary for Gelu {
     #[inline(always)]
     fn float<L: FloatLane>(x: L) -> L {
         // Beyond 12 (f32) or 24 (f64) the sigmoid is 1 on the right and underflows on the left.
-        let size = at_most(x.magnitude(), pick(12.0, 24.0));
+        let limit = pick(12.0, 24.0);
+        let size = at_most(x.magnitude(), limit);
         let (z, z_lo) = twice_u(size);
         let split = exponential::split(-z, -z_lo);
         let mantissa = split.mantissa();
@@ -37,8 +35,9 @@ impl Unary for Gelu {
         let q = e / (one + e);
         let left = x.is_lt(L::real(0.0));
         let base = L::select(left, -(size * mantissa), x);
-        let value =
-            (-base).fma(q, base) * L::select(left, first, one) * L::select(left, second, one);
+        let value = (-base).fma(q, base) * L::select(left, first, one) * L::select(left, second, one);
+        // The fma makes +0 of -0 and NaN of infinity.
+        let value = L::select(x.is_lt(limit), value.with_sign(x), x);
         L::select(x.is_nan(), L::nan(), value)
     }
 }
@@ -62,4 +61,23 @@ fn twice_u<L: FloatLane>(x: L) -> (L, L) {
     let factor_lo = square.fma(c1, c0 - factor) + square.fma(c1_lo, square_lo.fma(c1, c0_lo));
     let z = x * factor;
     (z, x.fma(factor_lo, x.fma(factor, -z)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn special_values() {
+        assert_eq!(Gelu::float(0.0f32).to_bits(), 0);
+        assert_eq!(Gelu::float(-0.0f64).to_bits(), (-0.0f64).to_bits());
+        assert_eq!(Gelu::float(f32::INFINITY), f32::INFINITY);
+        assert_eq!(Gelu::float(f32::MAX), f32::MAX);
+        // The limit, where the formula itself is infinity times zero.
+        assert_eq!(Gelu::float(f64::NEG_INFINITY).to_bits(), (-0.0f64).to_bits());
+        assert_eq!(Gelu::float(-f32::MAX).to_bits(), (-0.0f32).to_bits());
+        assert_eq!(Gelu::float(-f32::NAN).to_bits(), 0x7fc0_0000);
+        assert_eq!(Gelu::float(1.0f64), 0.8411919906082767);
+        assert_eq!(Gelu::float(100.0f32), 100.0);
+    }
 }

@@ -3,8 +3,8 @@
 use super::{
     Binary, Cost, NanRule, OpInfo,
     parts::{
-        exponential,
-        logarithm::{decompose, log_double, log_sum},
+        at_least, at_most, exponential,
+        logarithm::{log_double, log_single},
     },
 };
 use crate::{
@@ -27,20 +27,25 @@ impl Binary for Pow {
     .cost(Cost::Heavy)
     .nan(NanRule::Canonical);
 
-    /// In f64, where a plain logarithm leaves 20 bits to spare.
     #[inline(always)]
     fn f32<L: F32Lane>(a: L, b: L) -> L {
-        let (a, b) = (a.widen(), b.widen());
-        let value = special(a, b, |size| {
-            let (e, mantissa) = decompose(size);
-            (log_sum(e, mantissa - L::Wide::real(1.0), |_| L::Wide::real(0.0)), L::Wide::real(0.0))
-        });
-        L::narrow(value).canonical() // devices narrow a NaN to different bits
+        // In f64, where plain arithmetic leaves bits to spare.
+        let product = b.widen() * log_single(a.magnitude().widen());
+        let product = at_least(at_most(product, L::Wide::real(100.0)), L::Wide::real(-120.0));
+        let split = exponential::split_rounded(product);
+        with_special_cases(a, b, L::narrow(split.mantissa_single() * split.power()))
     }
 
     #[inline(always)]
     fn f64<L: F64Lane>(a: L, b: L) -> L {
-        special(a, b, log_double)
+        let (hi, lo) = log_double(a.magnitude());
+        let product = b * hi;
+        let product_lo = b.fma(hi, -product) + b * lo;
+        // Beyond 800 the result has overflowed or vanished, and the second part may not be a number.
+        let inside = product.magnitude().is_lt(L::real(800.0));
+        let product = L::select(inside, product, L::real(800.0).with_sign(product));
+        let split = exponential::split(product, L::select(inside, product_lo, L::real(0.0)));
+        with_special_cases(a, b, split.scale(split.mantissa()))
     }
 
     #[inline(always)]
@@ -67,27 +72,16 @@ impl Binary for Pow {
     }
 }
 
-/// `a` to the power of `b` by IEEE 754 rules, from a logarithm (as two parts) of positive finite numbers.
+/// `a` to the power of `b` by the rules of IEEE 754, given `|a|` to the power of `b` where both are finite and `a` is
+/// not zero.
 #[inline(always)]
-fn special<L: F64Lane>(a: L, b: L, log: impl FnOnce(L) -> (L, L)) -> L {
+fn with_special_cases<L: FloatLane>(a: L, b: L, value: L) -> L {
     let (zero, one, infinity) = (L::real(0.0), L::real(1.0), L::real(f64::INFINITY));
     let size = a.magnitude();
-    let (hi, lo) = log(size);
-    // The logarithm of zero and infinity; with it, infinite products go the right way below.
-    let hi = L::select(size.is_eq(zero), -infinity, L::select(size.is_lt(infinity), hi, infinity));
-    let product = b * hi;
-    let product_lo = b.fma(hi, -product) + b * lo;
-    // Beyond 800 the result has overflowed or vanished, and the second part may not be a number.
-    let inside = product.magnitude().is_lt(L::real(800.0));
-    let product = L::select(inside, product, L::real(800.0).with_sign(product));
-    let product_lo = L::select(inside, product_lo, zero);
-    // 1 to any power, infinite ones included.
-    let still = hi.is_eq(zero);
-    let product = L::select(still, zero, product);
-    let product_lo = L::select(still, zero, product_lo);
-    let split = exponential::split(product, product_lo);
-    let value = split.scale(split.mantissa());
-
+    let endless = size.is_eq(zero) | size.is_eq(infinity) | b.magnitude().is_eq(infinity);
+    let end = L::select(size.is_gt(one) ^ b.is_lt(zero), infinity, zero);
+    let value = L::select(endless, end, value);
+    let value = L::select(size.is_eq(one), one, value);
     let half = b * L::real(0.5);
     let whole = b.trunc().is_eq(b);
     let odd = whole & half.trunc().is_ne(half);
@@ -95,4 +89,78 @@ fn special<L: F64Lane>(a: L, b: L, log: impl FnOnce(L) -> (L, L)) -> L {
     let undefined = a.is_lt(zero) & a.is_gt(-infinity) & !whole;
     let value = L::select(undefined | a.is_nan() | b.is_nan(), L::nan(), value);
     L::select(b.is_eq(zero) | a.is_eq(one), one, value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INF: f64 = f64::INFINITY;
+
+    #[test]
+    fn floats_follow_ieee_754() {
+        let nan = f64::NAN;
+        let cases = [
+            (nan, 0.0, 1.0),
+            (1.0, nan, 1.0),
+            (0.0, -0.0, 1.0),
+            (INF, 0.0, 1.0),
+            (-1.0, INF, 1.0),
+            (-1.0, -INF, 1.0),
+            (0.5, INF, 0.0),
+            (2.0, INF, INF),
+            (-2.0, INF, INF),
+            (2.0, -INF, 0.0),
+            (0.5, -INF, INF),
+            (0.0, 3.0, 0.0),
+            (-0.0, 3.0, -0.0),
+            (-0.0, 2.0, 0.0),
+            (0.0, -3.0, INF),
+            (-0.0, -3.0, -INF),
+            (-0.0, -2.0, INF),
+            (-0.0, -0.5, INF),
+            (0.0, INF, 0.0),
+            (0.0, -INF, INF),
+            (INF, 2.0, INF),
+            (INF, -2.0, 0.0),
+            (-INF, 3.0, -INF),
+            (-INF, 2.5, INF),
+            (-INF, -3.0, -0.0),
+            (-2.0, 3.0, -8.0),
+            (-2.0, -2.0, 0.25),
+            (-8.0, 1.0 / 3.0, nan),
+            (nan, 1.0, nan),
+            (2.0, nan, nan),
+            (2.0, -1074.0, 5e-324),
+            (2.0, 1024.0, INF),
+            (-2.0, 1023.0, -8.98846567431158e307),
+            (10.0, 22.0, 1e22),
+            (-3.0, 9007199254740994.0, INF),
+        ];
+        for (a, b, want) in cases {
+            let got = Pow::f64(a, b);
+            let same =
+                if want.is_nan() { got.to_bits() == 0x7ff8 << 48 } else { got.to_bits() == want.to_bits() };
+            assert!(same, "pow({a}, {b}) = {got}, not {want}");
+            let (got, want) = (Pow::f32(a as f32, b as f32), want as f32);
+            let same =
+                if want.is_nan() { got.to_bits() == 0x7fc0_0000 } else { got.to_bits() == want.to_bits() };
+            assert!(same, "f32 pow({a}, {b}) = {got}, not {want}");
+        }
+    }
+
+    #[test]
+    fn integers_wrap_and_negative_exponents_truncate() {
+        assert_eq!(Pow::int(3i32, 5), 243);
+        assert_eq!(Pow::int(3i32, 100), 3i32.wrapping_pow(100));
+        assert_eq!(Pow::int(7u64, 1000), 7u64.wrapping_pow(1000));
+        assert_eq!(Pow::int(3u8, 255), 3u8.wrapping_pow(255));
+        assert_eq!(Pow::int(-2i8, 7), -128);
+        assert_eq!(Pow::int(0i64, 0), 1);
+        assert_eq!(Pow::int(2i32, -1), 0);
+        assert_eq!(Pow::int(0i32, -1), 0);
+        assert_eq!(Pow::int(1i32, i32::MIN), 1);
+        assert_eq!(Pow::int(-1i16, -3), -1);
+        assert_eq!(Pow::int(-1i16, -4), 1);
+    }
 }

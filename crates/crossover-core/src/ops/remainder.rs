@@ -78,7 +78,8 @@ mod tests {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             state ^ (state >> 29)
         };
-        let special = [0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MAX, 5e-324, -5e-324];
+        let special =
+            [0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MAX, 5e-324, -5e-324];
         let special32 = special.map(|x: f64| x as f32);
         for i in 0..200_000usize {
             let (mut a, mut b) = (f64::from_bits(next()), f64::from_bits(next()));

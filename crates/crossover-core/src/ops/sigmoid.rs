@@ -4,10 +4,7 @@ use super::{
     Cost, NanRule, OpInfo, Unary,
     parts::{at_least, exponential},
 };
-use crate::{
-    DTypeSet,
-    lane::FloatLane,
-};
+use crate::{DTypeSet, lane::FloatLane};
 
 /// Logistic function 1 / (1 + exp(-x)).
 pub struct Sigmoid;
@@ -30,5 +27,22 @@ impl Unary for Sigmoid {
         let base = L::select(x.is_lt(L::real(0.0)), e, one);
         let value = (-base).fma(q, base);
         L::select(x.is_nan(), L::nan(), value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn special_values() {
+        assert_eq!(Sigmoid::float(0.0f32), 0.5);
+        assert_eq!(Sigmoid::float(-0.0f64), 0.5);
+        assert_eq!(Sigmoid::float(f32::INFINITY), 1.0);
+        assert_eq!(Sigmoid::float(f64::NEG_INFINITY).to_bits(), 0);
+        assert_eq!(Sigmoid::float(-f32::NAN).to_bits(), 0x7fc0_0000);
+        // The left tail is exp(x), subnormal numbers included.
+        assert_eq!(Sigmoid::float(-103.0f32).to_bits(), 1);
+        assert_eq!(Sigmoid::float(-745.0f64).to_bits(), 1);
     }
 }

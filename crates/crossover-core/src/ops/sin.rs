@@ -54,3 +54,42 @@ fn turn<L: FloatLane>(value: L, x: L) -> L {
     let sign = x.bits().and(L::Bits::int(1).shl(L::Bits::BITS - 1));
     L::from_bits(value.bits().xor(sign))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn special_values() {
+        use crate::ops::Apply1;
+        for x in [0.0f64, -0.0, 5e-324, -5e-324, 1e-300] {
+            assert_eq!(Sin::float(x).to_bits(), x.to_bits());
+        }
+        for x in [f32::INFINITY, f32::NEG_INFINITY, -f32::NAN] {
+            assert_eq!(<Sin as Apply1<f32>>::value(x).to_bits(), 0x7fc0_0000);
+        }
+        assert_eq!(Sin::float(-0.0f32).to_bits(), (-0.0f32).to_bits());
+        assert_eq!(Sin::float(-1.25f32), -Sin::float(1.25f32));
+    }
+
+    #[test]
+    fn huge_arguments_are_reduced_exactly() {
+        use crate::ops::Apply1;
+        // Values from arithmetic with 1200 bits.
+        assert_eq!(<Sin as Apply1<f64>>::value(1e22), -0.8522008497671888);
+        assert_eq!(<Sin as Apply1<f64>>::value(f64::MAX), 0.004961954789184062);
+        assert_eq!(<Sin as Apply1<f32>>::value(f32::MAX), -0.5218765);
+        // Of all f64 the nearest to a multiple of pi/2: the cosine of 2^-61 has a sine of one.
+        assert_eq!(<Sin as Apply1<f64>>::value(6381956970095103.0 * 2f64.powi(797)), 1.0);
+    }
+
+    #[test]
+    fn both_reductions_agree_where_both_apply() {
+        for i in 0..1000 {
+            let x = 1024.0 + 173.25 * i as f32;
+            assert!((Sin::float(x) - Sin::slow_f32(x)).abs() < 1.2e-7, "{x}");
+            let x = 1024.0 + 12345.678 * i as f64;
+            assert!((Sin::float(x) - Sin::slow_f64(x)).abs() < 2.3e-16, "{x}");
+        }
+    }
+}

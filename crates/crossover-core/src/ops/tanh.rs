@@ -4,10 +4,7 @@ use super::{
     Cost, NanRule, OpInfo, Unary,
     parts::{at_most, exponential, pick, polynomial},
 };
-use crate::{
-    DTypeSet,
-    lane::FloatLane,
-};
+use crate::{DTypeSet, lane::FloatLane};
 
 /// Hyperbolic tangent.
 pub struct Tanh;
@@ -65,4 +62,31 @@ fn far<L: FloatLane>(x: L) -> L {
     let power = split.inverse_power();
     let one = L::real(1.0);
     one - (power + power) / ((one + power) + (split.r + split.tail()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn special_values() {
+        for x in [0.0f64, -0.0, 5e-324, -5e-324, 1e-300, -1e-20] {
+            assert_eq!(Tanh::float(x).to_bits(), x.to_bits());
+        }
+        assert_eq!(Tanh::float(-0.0f32).to_bits(), (-0.0f32).to_bits());
+        assert_eq!(Tanh::float(f32::INFINITY), 1.0);
+        assert_eq!(Tanh::float(f64::NEG_INFINITY), -1.0);
+        assert_eq!(Tanh::float(1e30f32), 1.0);
+        assert_eq!(Tanh::float(-f32::NAN).to_bits(), 0x7fc0_0000);
+    }
+
+    #[test]
+    fn both_pieces_meet_without_a_step_down() {
+        let mut last = 0.0;
+        for bits in 0.5499f32.to_bits()..0.5501f32.to_bits() {
+            let y = Tanh::float(f32::from_bits(bits));
+            assert!(y >= last - f32::EPSILON / 4.0);
+            last = y;
+        }
+    }
 }

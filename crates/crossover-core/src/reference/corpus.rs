@@ -40,7 +40,10 @@ impl Case {
         if lexer.peek() != Token::End {
             return Err(lexer.unexpected("`inputs {`, `outputs {` or the end of the text"));
         }
-        let end = text.match_indices("outputs {").map(|(at, _)| at).find(|&at| at == 0 || text[..at].ends_with('\n'));
+        let end = text
+            .match_indices("outputs {")
+            .map(|(at, _)| at)
+            .find(|&at| at == 0 || text[..at].ends_with('\n'));
         let head = text[..end.unwrap_or(text.len())].trim_end().to_string();
         Ok(Case { name: name.to_string(), graph, inputs, outputs, head })
     }
@@ -98,7 +101,11 @@ fn section(lexer: &mut Lexer<'_>, name: &str) -> Result<Vec<Tensor>> {
         let line = lexer.line();
         let dtype = literal::read_dtype(lexer)?;
         let shape = literal::read_shape(lexer)?;
-        if shape.iter().try_fold(1usize, |size, &n| size.checked_mul(n)).is_none_or(|n| n > super::MAX_ELEMENTS) {
+        if shape
+            .iter()
+            .try_fold(1usize, |size, &n| size.checked_mul(n))
+            .is_none_or(|n| n > super::MAX_ELEMENTS)
+        {
             return Err(Error::TooLarge { op: "corpus", shape: shape.to_string() });
         }
         let pattern = read_pattern(lexer, dtype)?;
@@ -150,7 +157,8 @@ pub fn folder() -> PathBuf {
 
 /// Every case of a folder, by name.
 pub fn load(folder: &Path) -> Result<Vec<Case>> {
-    let unread = |path: &Path, why: String| Error::Value { op: "corpus", what: format!("{}: {why}", path.display()) };
+    let unread =
+        |path: &Path, why: String| Error::Value { op: "corpus", what: format!("{}: {why}", path.display()) };
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder).map_err(|e| unread(folder, e.to_string()))? {
         let path = entry.map_err(|e| unread(folder, e.to_string()))?.path();

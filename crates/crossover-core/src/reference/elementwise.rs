@@ -6,8 +6,8 @@ use crate::{
     DType, Element, Scalar,
     lane::FloatLane,
     ops::{
-        Apply1, Apply2, Apply3, ApplyCompare, ApplyPart, Binary, Compare, MapOp, NanRule, Part, Ternary, Truth,
-        Unary, cast,
+        Apply1, Apply2, Apply3, ApplyCompare, ApplyPart, Binary, Compare, MapOp, NanRule, Part, Ternary,
+        Truth, Unary, cast,
     },
 };
 

@@ -31,7 +31,8 @@ pub fn evaluate(graph: &Graph, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
     let mut values: Vec<Tensor> = Vec::with_capacity(graph.nodes().len());
     for node in graph.nodes() {
         if node.ty.shape.size() > MAX_ELEMENTS {
-            let what = format!("{} has more than {MAX_ELEMENTS} elements, the most the reference holds", node.ty);
+            let what =
+                format!("{} has more than {MAX_ELEMENTS} elements, the most the reference holds", node.ty);
             return Err(Error::Value { op: node.op.name(), what });
         }
         let args: Vec<&Tensor> = node.args.iter().map(|a| &values[a.index()]).collect();
@@ -60,7 +61,12 @@ fn check_inputs(graph: &Graph, inputs: &[Tensor]) -> Result<()> {
         }
         if given.shape != ty.shape {
             let (left, right) = (ty.shape.clone(), given.shape.clone());
-            return Err(Error::Shape { op, left, right, why: "the first is the graph's, the second was given" });
+            return Err(Error::Shape {
+                op,
+                left,
+                right,
+                why: "the first is the graph's, the second was given",
+            });
         }
         given.check()?;
         if given.dtype == DType::Bool && given.bytes.iter().any(|&b| b > 1) {
@@ -98,10 +104,9 @@ fn evaluate_node(node: &Node, args: &[&Tensor]) -> Result<Tensor> {
             )
         }
         Op::Cast(dtype) => elements(node, args[0].scalars().map(|value| value.cast(*dtype))),
-        Op::Where => elements(
-            node,
-            (0..size).map(|at| select::scalar(args[0].at(at), args[1].at(at), args[2].at(at))),
-        ),
+        Op::Where => {
+            elements(node, (0..size).map(|at| select::scalar(args[0].at(at), args[1].at(at), args[2].at(at))))
+        }
         Op::Reduce { op, axes, .. } => elements(node, reduce::reduce(*op, axes, args[0])),
         Op::Scan { op, axis } => elements(node, reduce::scan(*op, *axis, args[0])),
         Op::Concat { axis } => elements(node, movement::concat(*axis, &node.ty.shape, args)),

@@ -52,7 +52,7 @@ pub fn random_graph(seed: u64, options: &GraphOptions) -> Graph {
     let mut g = Generator { graph: Graph::new(), pool: Vec::new(), dice: Dice { seed, at: 0 }, options };
     for _ in 0..1 + g.dice.below(3) {
         let dtype = g.dtype();
-        let shape = g.shape();
+        let shape = g.related_shape();
         // A shape from `shape` has at most `elements` elements, so this cannot fail.
         if let Ok(id) = g.graph.input(dtype, shape) {
             g.pool.push(id);
@@ -84,7 +84,9 @@ pub fn random_inputs(graph: &Graph, seed: u64) -> Vec<Tensor> {
             _ => Pattern::Random(dice.next()),
         };
         let (dtype, shape) = (node.ty.dtype, node.ty.shape.clone());
-        inputs.push(pattern.tensor(dtype, shape).expect("patterns make values of the dtype and shape asked for"));
+        inputs.push(
+            pattern.tensor(dtype, shape).expect("patterns make values of the dtype and shape asked for"),
+        );
     }
     inputs
 }
@@ -98,7 +100,8 @@ struct Dice {
 impl Dice {
     fn next(&mut self) -> u64 {
         self.at += 1;
-        let word = |stream| philox::word(self.at, stream, [self.seed as u32, (self.seed >> 32) as u32]) as u64;
+        let word =
+            |stream| philox::word(self.at, stream, [self.seed as u32, (self.seed >> 32) as u32]) as u64;
         word(0) << 32 | word(1)
     }
 
@@ -131,21 +134,21 @@ impl Generator<'_> {
     fn turn(&mut self) -> Result<NodeId> {
         let x = self.value()?;
         match self.dice.below(20) {
-            0..4 => self.unary(x),
-            4..8 => self.binary(x),
-            8 => self.ternary(x),
-            9 => self.select(x),
-            10 => {
+            0..3 => self.unary(x),
+            3..7 => self.binary(x),
+            7 => self.ternary(x),
+            8 => self.select(x),
+            9 => {
                 let dtype = self.dtype();
                 self.push(Op::Cast(dtype), &[x])
             }
-            11 => self.source(),
-            12 | 13 if self.options.reductions => self.reduce(x),
-            14 if self.options.reductions => self.normalise(x),
-            15..18 if self.options.views => self.view(x),
+            10 => self.source(),
+            11..14 if self.options.reductions => self.reduce(x),
+            14 | 15 if self.options.reductions => self.normalise(x),
+            16 | 17 if self.options.views => self.view(x),
             18 if self.options.calls => self.call(x),
             19 if self.options.matmul => self.matmul(x),
-            _ => self.unary(x),
+            _ => self.binary(x),
         }
     }
 
@@ -186,10 +189,10 @@ impl Generator<'_> {
         let mut room = self.options.elements.max(1);
         let mut shape = Vec::new();
         for _ in 0..[0, 1, 1, 2, 2, 2, 3, 4][self.dice.below(8)] {
-            let length = match self.dice.below(20) {
+            let length = match self.dice.below(40) {
                 0 => 0,
-                1..4 => 1,
-                4..8 => LONG[self.dice.below(LONG.len())],
+                1..7 => 1,
+                7..16 => LONG[self.dice.below(LONG.len())],
                 _ => 2 + self.dice.below(9),
             };
             let length = length.min(room);
@@ -199,6 +202,17 @@ impl Generator<'_> {
         let from = self.dice.below(shape.len());
         shape.rotate_left(from);
         Shape::from(shape)
+    }
+
+    /// A new shape, or more often one that broadcasts to a value of the pool, so that inputs meet.
+    fn related_shape(&mut self) -> Shape {
+        let Some(&x) = self.dice.pick(&self.pool) else { return self.shape() };
+        if self.dice.chance(30) {
+            return self.shape();
+        }
+        let shape = self.shape_of(x);
+        let dropped = if self.dice.chance(20) { self.dice.below(shape.rank() + 1) } else { 0 };
+        shape.dims()[dropped..].iter().map(|&n| if self.dice.chance(20) { 1 } else { n }).collect()
     }
 
     fn scalar(&mut self, dtype: DType) -> NodeId {
@@ -211,10 +225,16 @@ impl Generator<'_> {
     /// Some value with the dtype and shape of `x`: from the pool if one can be made to fit, else a scalar.
     fn partner(&mut self, x: NodeId) -> Result<NodeId> {
         let (dtype, shape) = (self.dtype_of(x), self.shape_of(x));
-        let y = self.value()?;
-        let fits = self.shape_of(y).broadcast("expand", &shape).is_ok_and(|s| s == shape);
-        let castable = !self.dtype_of(y).is_complex() || dtype.is_complex();
-        let y = if fits && castable && self.dice.chance(80) { y } else { self.scalar(dtype) };
+        let mut found = None;
+        for _ in 0..4 {
+            let y = self.value()?;
+            let fits = self.shape_of(y).broadcast("expand", &shape).is_ok_and(|s| s == shape);
+            let castable = !self.dtype_of(y).is_complex() || dtype.is_complex();
+            if fits && castable && (y != x || self.dice.chance(20)) {
+                found = Some(y);
+            }
+        }
+        let y = found.filter(|_| self.dice.chance(85)).unwrap_or_else(|| self.scalar(dtype));
         let y = if self.dtype_of(y) == dtype { y } else { self.push(Op::Cast(dtype), &[y])? };
         if self.shape_of(y) == shape { Ok(y) } else { self.push(Op::Expand(shape), &[y]) }
     }
@@ -251,7 +271,7 @@ impl Generator<'_> {
     }
 
     fn source(&mut self) -> Result<NodeId> {
-        let shape = self.shape();
+        let shape = self.related_shape();
         match self.dice.below(3) {
             0 => {
                 let axis = self.dice.below(shape.rank());
@@ -334,7 +354,9 @@ impl Generator<'_> {
             2 => {
                 let repeat = 1 + self.dice.below(4);
                 let lead = self.dice.chance(50).then_some(repeat);
-                Op::Expand(lead.into_iter().chain(shape.iter().map(|&n| if n == 1 { repeat } else { n })).collect())
+                Op::Expand(
+                    lead.into_iter().chain(shape.iter().map(|&n| if n == 1 { repeat } else { n })).collect(),
+                )
             }
             3 => Op::Flip((0..shape.rank()).filter(|_| self.dice.chance(60)).collect()),
             4 => Op::Slice(shape.iter().map(|&n| self.span(n)).collect()),
@@ -348,7 +370,7 @@ impl Generator<'_> {
         let mut rest = size;
         let mut shape = Vec::new();
         while rest > 1 && shape.len() < 4 {
-            let divisors: Vec<usize> = (1..=rest.min(256)).filter(|d| rest % d == 0).collect();
+            let divisors: Vec<usize> = (1..=rest.min(256)).filter(|d| rest.is_multiple_of(*d)).collect();
             let length = self.dice.pick(&divisors).copied().unwrap_or(1);
             shape.push(length);
             rest /= length;

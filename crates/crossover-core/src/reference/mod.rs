@@ -6,6 +6,7 @@
 //! NaN bits. Movement (views, `concat`, `take`, `where`) and ops whose rule is
 //! [`NanRule::Exact`](crate::ops::NanRule) keep the bits of a NaN, in 16-bit dtypes too. Whatever else an op,
 //! a reduction, a scan, a matrix product or a conversion makes, a NaN result is the canonical one of its dtype.
+//! The one conversion that is movement is from a 16-bit float to `f32`: the payload keeps its place.
 //!
 //! Cases that every backend runs are read by [`corpus`], and [`random_graph`] makes graphs for property tests.
 

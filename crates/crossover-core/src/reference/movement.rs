@@ -56,7 +56,8 @@ fn source(op: &Op, shape: &Shape, from: &Shape, position: usize) -> usize {
             ravel(from, &at)
         }
         Op::Slice(spans) => {
-            let along = |(span, &i): (&crate::Span, &usize)| (span.start as isize + span.step * i as isize) as usize;
+            let along =
+                |(span, &i): (&crate::Span, &usize)| (span.start as isize + span.step * i as isize) as usize;
             let at: Index = spans.iter().zip(&index).map(along).collect();
             ravel(from, &at)
         }

@@ -45,7 +45,8 @@ impl Pattern {
             Pattern::Fill(value) => *value,
             Pattern::Ramp { start, step } => {
                 let value = start + i as f64 * step;
-                let number = if dtype.is_complex() { Number::Complex(value, -value) } else { Number::Float(value) };
+                let number =
+                    if dtype.is_complex() { Number::Complex(value, -value) } else { Number::Float(value) };
                 number.to_scalar(dtype)
             }
             Pattern::Random(seed) => moderate(dtype, *seed, i),

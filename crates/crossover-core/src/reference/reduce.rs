@@ -3,10 +3,12 @@
 //! The longest run of reduced axes at the end is one row per remaining index; the other reduced axes, flattened in
 //! logical order, are one column of row results. 16-bit floats are combined in `f32` and rounded once at the end.
 
+use smallvec::SmallVec;
+
 use super::{
     Tensor,
     elementwise::{canonical, map},
-    movement::{ravel, unravel},
+    movement::{Index, ravel, unravel},
 };
 use crate::{
     DType, Scalar, Shape, canonical as order,
@@ -22,16 +24,18 @@ pub(super) fn reduce(op: ReduceOp, axes: &[usize], x: &Tensor) -> Vec<Scalar> {
     let kept: Vec<usize> = (0..rank).filter(|axis| !axes.contains(axis)).collect();
 
     let lengths = |axes: &[usize]| axes.iter().map(|&a| x.shape[a]).collect::<Shape>();
+    let groups = [&kept, &columns, &rows].map(|axes| (axes, lengths(axes)));
+    let [kept_size, column_length, row_length] = [0, 1, 2].map(|i| groups[i].1.size());
+    // The element at a position within the kept, the column and the row axes.
     let at = |k: usize, c: usize, r: usize| {
-        let mut index = vec![0; rank];
-        for (axes, position) in [(&kept, k), (&columns, c), (&rows, r)] {
-            for (&axis, i) in axes.iter().zip(unravel(&lengths(axes), position)) {
+        let mut index: Index = SmallVec::from_elem(0, rank);
+        for ((axes, shape), position) in groups.iter().zip([k, c, r]) {
+            for (&axis, i) in axes.iter().zip(unravel(shape, position)) {
                 index[axis] = i;
             }
         }
         x.at(ravel(&x.shape, &index))
     };
-    let (row_length, column_length) = (lengths(&rows).size(), lengths(&columns).size());
     let one = |k: usize| {
         if op.is_arg() {
             // One axis or all of them: the index is the position in the only group, or in the whole array.
@@ -47,7 +51,7 @@ pub(super) fn reduce(op: ReduceOp, axes: &[usize], x: &Tensor) -> Vec<Scalar> {
         let total = order::column(&column, |a, b| map(op.combine(), &[a, b]));
         finish(total.unwrap_or_else(|| identity(op, x.dtype)), x.dtype)
     };
-    (0..lengths(&kept).size()).map(one).collect()
+    (0..kept_size).map(one).collect()
 }
 
 /// The value of an empty sum or product, in the dtype that is combined in.

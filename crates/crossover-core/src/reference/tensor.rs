@@ -24,9 +24,14 @@ pub struct Tensor {
 
 impl Tensor {
     /// A tensor of values of one dtype, in row-major order.
-    pub fn from_scalars(dtype: DType, shape: Shape, values: impl IntoIterator<Item = Scalar>) -> Result<Tensor> {
+    pub fn from_scalars(
+        dtype: DType,
+        shape: Shape,
+        values: impl IntoIterator<Item = Scalar>,
+    ) -> Result<Tensor> {
         let size = dtype.size();
-        let mut bytes = Vec::new();
+        let values = values.into_iter();
+        let mut bytes = Vec::with_capacity(values.size_hint().0.saturating_mul(size));
         for value in values {
             if value.dtype() != dtype {
                 return Err(Error::Mixed { op: "tensor", left: dtype, right: value.dtype() });

@@ -118,11 +118,11 @@ fn ternary<O: Ternary>(dtype: DType, args: &[Operand<'_>], count: usize) -> Vec<
 
 fn part<O: Part>(dtype: DType, args: &[Operand<'_>], count: usize) -> Vec<Bits> {
     match dtype {
-        DType::C64 => (0..count)
-            .map(|i| <O as ApplyPart<Complex<f32>>>::apply(Raw::of(at(args[0], i))).raw())
-            .collect(),
-        _ => (0..count)
-            .map(|i| <O as ApplyPart<Complex<f64>>>::apply(Raw::of(at(args[0], i))).raw())
-            .collect(),
+        DType::C64 => {
+            (0..count).map(|i| <O as ApplyPart<Complex<f32>>>::apply(Raw::of(at(args[0], i))).raw()).collect()
+        }
+        _ => {
+            (0..count).map(|i| <O as ApplyPart<Complex<f64>>>::apply(Raw::of(at(args[0], i))).raw()).collect()
+        }
     }
 }

@@ -160,7 +160,9 @@ impl Run<'_> {
             }
             StepOp::Canonical => (0..count).map(|i| canonical(step.dtype, pick(arg(0), i))).collect(),
             StepOp::Expand => (0..count).map(|i| pick(arg(0), i)).collect(),
-            StepOp::Reduce(op) => vec![self.reduce(*op, self.kernel.steps[step.args[0] as usize].dtype, arg(0))],
+            StepOp::Reduce(op) => {
+                vec![self.reduce(*op, self.kernel.steps[step.args[0] as usize].dtype, arg(0))]
+            }
         }
     }
 

@@ -4,5 +4,68 @@
 //! interpreter of fused kernels.
 
 pub mod apply;
+mod cases;
+mod dense;
 pub mod generate;
+mod host;
 pub mod interpreter;
+pub mod random;
+mod report;
+mod session;
+mod timing;
+
+use std::{path::Path, time::Instant};
+
+pub use report::{Report, Section};
+use session::Session;
+
+use crate::Result;
+
+/// What to run, and for how long.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Fewer points everywhere.
+    pub quick: bool,
+    /// Only sections whose name contains this.
+    pub only: Option<String>,
+    /// Seconds after which no new piece of work is started.
+    pub seconds: u64,
+    /// Random kernels.
+    pub cases: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { quick: false, only: None, seconds: 420, cases: 600 }
+    }
+}
+
+/// Runs every section asked for on device 0, printing progress; writes `proof.json` into a folder.
+pub fn run(options: &Options, folder: &Path) -> Result<Report> {
+    let start = Instant::now();
+    let session = Session::open(start, options.seconds)?;
+    session.introduce();
+    let mut report = Report::new(session.describe());
+    type Part = fn(&Session, &Options) -> Result<Vec<Section>>;
+    let parts: [(&str, Part); 6] = [
+        ("timing", timing::run),
+        ("cases", cases::random_kernels),
+        ("ops", cases::ops),
+        ("casts", cases::casts),
+        ("exhaustive", dense::exhaustive),
+        ("pairs", dense::random_points),
+    ];
+    for (name, part) in parts {
+        if options.only.as_ref().is_some_and(|only| !name.contains(only.as_str())) {
+            continue;
+        }
+        println!("== {name}");
+        match part(&session, options) {
+            Ok(sections) => report.sections.extend(sections),
+            Err(error) => report.failures.push(format!("{name}: {error}")),
+        }
+        // After every part, so that a later one that hangs or dies loses nothing.
+        report.write(folder, start.elapsed().as_secs_f64());
+    }
+    Ok(report)
+}

@@ -209,8 +209,8 @@ impl Lowering<'_, '_> {
                     let dtype = self.kernel.steps[arg as usize].dtype;
                     arg = self.push(StepOp::Expand, smallvec![arg], dtype, Extent::Full, raw);
                 }
-                let raw = op.combine().info().nan == NanRule::Arithmetic;
-                let step = self.push(StepOp::Reduce(*op), smallvec![arg], dtype.compute(), Extent::Reduced, raw);
+                // Even where nothing is combined, the NaN of a row of one element is made canonical.
+                let step = self.push(StepOp::Reduce(*op), smallvec![arg], dtype.compute(), Extent::Reduced, true);
                 self.rounded(step, dtype)
             }
             other => unreachable!("{} is not fused", other.name()),

@@ -120,7 +120,8 @@ pub fn reduce_huge<const FLOAT32: bool, L: F64Lane>(x: L) -> Angle<L> {
     // 52 bits convert exactly, the 62 that follow are rounded.
     let float = |b: L::Bits| L::from_int(L::from_bits(b).int_bits());
     let first = float(hi.and(int(!1023))) * L::real(1.0 / (1u64 << 62) as f64);
-    let second = float(hi.and(int(1023)).shl(52).or(lo.shr(12))) * L::real(f64::from_bits((1023 - 114) << 52));
+    let second =
+        float(hi.and(int(1023)).shl(52).or(lo.shr(12))) * L::real(f64::from_bits((1023 - 114) << 52));
     let (turn, turn_lo) = sum_ordered(first, second);
     let half_pi = L::real(1.5707963267948966);
     let (r, r_error) = product(turn, half_pi);

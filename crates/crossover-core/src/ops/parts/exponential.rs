@@ -7,6 +7,31 @@
 use super::{double::sum_ordered, ln2, pick, polynomial};
 use crate::lane::{Arith, FloatLane, IntLane};
 
+/// `(e^r - 1 - r) / r²` on ±1.0005·ln(2)/2: error 2^-31 of `e^r - 1`, 2^-33 of `e^r`.
+const SERIES_SINGLE: [f64; 6] = [
+    0.5,
+    0.1666666716337204,
+    0.04166647046804428,
+    0.008333191275596619,
+    0.0013934404123574495,
+    0.00019959300698246807,
+];
+
+/// The same: error 2^-61 of `e^r - 1`.
+const SERIES_DOUBLE: [f64; 11] = [
+    0.5,
+    0.16666666666666677,
+    0.041666666666666685,
+    0.008333333333321454,
+    0.0013888888888872839,
+    0.00019841269886527852,
+    2.4801587350718177e-5,
+    2.755724383152922e-6,
+    2.755725013989812e-7,
+    2.5109162765116287e-8,
+    2.09223751880333e-9,
+];
+
 /// An argument after reduction by multiples of ln 2.
 #[derive(Clone, Copy)]
 pub struct Split<L> {
@@ -53,37 +78,17 @@ pub fn split_rounded<L: FloatLane>(x: L) -> Split<L> {
 }
 
 impl<L: FloatLane> Split<L> {
-    /// `e^r - 1 - r`, with the rounding error of `r` added.
-    ///
-    /// `q(r) = (e^r - 1 - r) / r²` on ±1.0005·ln(2)/2, weighted so that `r + r²·q` is good relative to itself: error
-    /// 2^-31 (f32) and 2^-61 (f64) of `e^r - 1`.
+    /// `e^r - 1 - r`, with the rounding error of `r` added; good relative to `e^r - 1`.
     #[inline(always)]
     pub fn tail(self) -> L {
-        let q = polynomial(
-            self.r,
-            &[
-                0.5,
-                0.1666666716337204,
-                0.04166647046804428,
-                0.008333191275596619,
-                0.0013934404123574495,
-                0.00019959300698246807,
-            ],
-            &[
-                0.5,
-                0.16666666666666677,
-                0.041666666666666685,
-                0.008333333333321454,
-                0.0013888888888872839,
-                0.00019841269886527852,
-                2.4801587350718177e-5,
-                2.755724383152922e-6,
-                2.755725013989812e-7,
-                2.5109162765116287e-8,
-                2.09223751880333e-9,
-            ],
-        );
-        (self.r * self.r).fma(q, self.rest)
+        (self.r * self.r).fma(polynomial(self.r, &SERIES_SINGLE, &SERIES_DOUBLE), self.rest)
+    }
+
+    /// `e^r` with the short series in a lane of any width: what an `f32` result computed in `f64` needs.
+    #[inline(always)]
+    pub fn mantissa_single(self) -> L {
+        let q = polynomial(self.r, &SERIES_SINGLE, &SERIES_SINGLE);
+        self.r.fma(self.r.fma(q, L::real(1.0)), L::real(1.0))
     }
 
     /// `constant + (e^r - 1)`, rounded almost once, given the [`Split::tail`]. Needs `|constant| >= |r|` or a constant

@@ -16,7 +16,13 @@ pub fn decompose<L: FloatLane>(x: L) -> (L, L) {
     let (root_half, one, fraction, hidden, offset) = if L::DIGITS == 24 {
         (0x3f35_04f3, 0x3f80_0000, 0x007f_ffff, 0x4b00_0000, 8388735.0)
     } else {
-        (0x3fe6_a09e_667f_3bcd, 0x3ff0_0000_0000_0000, 0x000f_ffff_ffff_ffff, 0x4330_0000_0000_0000, 4503599627371519.0)
+        (
+            0x3fe6_a09e_667f_3bcd,
+            0x3ff0_0000_0000_0000,
+            0x000f_ffff_ffff_ffff,
+            0x4330_0000_0000_0000,
+            4503599627371519.0,
+        )
     };
     let moved = x.bits().plus(L::Bits::int(one - root_half));
     // The biased exponent becomes the low bits of a float whose unit is one; subtracting that float and the bias
@@ -63,6 +69,18 @@ pub fn log_sum<L: FloatLane>(e: L, f: L, low: impl FnOnce(L) -> L) -> L {
     // 2s = f - s·f and s·f = half_square - s·half_square: the small terms are summed first.
     let small = s.fma(half_square + series(s * s), e.fma(ln2_lo, low(s)));
     e.fma(ln2_hi, f - (half_square - small))
+}
+
+/// Logarithm of a positive normal number with 36 bits: what an `f32` result computed in `f64` needs.
+#[inline(always)]
+pub fn log_single<L: F64Lane>(x: L) -> L {
+    // R as in `series`, error 2^-36.4.
+    const SHORT: [f64; 4] = [0.6666666583114392, 0.4000030221268022, 0.2853906608025387, 0.2355307890785789];
+    let (e, mantissa) = decompose(x);
+    let f = mantissa - L::real(1.0);
+    let s = f / (L::real(2.0) + f);
+    let z = s * s;
+    e.fma(ln2().0, s.fma(z * polynomial(z, &SHORT, &SHORT), s + s))
 }
 
 /// Logarithm of a positive number as `hi + lo` with about 64 bits: what pow multiplies by its exponent.

@@ -1,0 +1,111 @@
+//! Assignment, with NumPy's aliasing.
+//!
+//! Assigning through an array makes a new version of its storage, which its base and every other view and clone
+//! show from then on. Arrays computed before, even if nobody has asked for their bytes yet, keep the values they
+//! were made from. A buffer that nobody else holds is changed in place.
+
+use std::panic::Location;
+
+use crossover_core::{Error as CoreError, Layout, Shape};
+
+use crate::{Array, Error, Operand, Result, convert, creation::fitting};
+
+impl Array {
+    /// Writes `value`, converted and broadcast, into this array's elements.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let x = Array::from([1, 2, 3, 4]);
+    /// let before = &x + 0;
+    /// x.slice(..2).assign(&Array::from([7, 8]))?;
+    /// assert_eq!(x.to_vec::<i32>()?, [7, 8, 3, 4]);
+    /// assert_eq!(before.to_vec::<i32>()?, [1, 2, 3, 4]);
+    /// x.slice(1..).assign(&x.slice(..-1))?; // overlapping: the old values are read first
+    /// assert_eq!(x.to_vec::<i32>()?, [7, 7, 8, 3]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn assign<'a>(&self, value: impl Into<Operand<'a>>) -> Result<()> {
+        let location = Location::caller();
+        self.check()?;
+        let value = match value.into() {
+            Operand::Array(array) => {
+                array.check()?;
+                if array.dtype() == self.dtype() { array.into_owned() } else { array.astype(self.dtype()) }
+            }
+            Operand::Number(number) => Array::build([], |b, []| {
+                use crossover_core::compose::Build;
+                Ok(b.scalar(fitting("assign", number, self.dtype())?))
+            }),
+        };
+        value.check()?;
+        if self.view().is_none() && value.view().is_none() && value.shape() == self.shape() {
+            // All elements: the value's node is the new version, computed or not. Buffers that two cells share are
+            // copied before either changes them.
+            self.replace(value.version());
+            return Ok(());
+        }
+        let target = self.layout();
+        check_writable(&target).map_err(|e| Error::new(e, location))?;
+        // The value is computed, and kept, before anything is written.
+        let (buffer, layout) = value.contents()?;
+        let source = repeated(layout, &target.shape).map_err(|e| Error::new(e, location))?;
+        let bytes = buffer.host_bytes().map_err(|e| Error::new(e, location))?;
+        let size = self.dtype().size();
+        self.update(location, |to| convert::copy(bytes, &source, to, &target, size))
+    }
+
+    /// Writes one number into every element; short for [`assign`](Array::assign).
+    ///
+    /// ```
+    /// # use crossover_array::{Array, s};
+    /// let x = Array::zeros::<f32>([2, 2]);
+    /// x.slice(s![.., 1]).fill(5)?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.0, 5.0, 0.0, 5.0]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn fill(&self, value: impl Into<crossover_core::Number>) -> Result<()> {
+        self.assign(Operand::Number(value.into()))
+    }
+
+    /// The same elements in an array of its own: assignments to one do not show in the other.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let x = Array::from([1, 2]);
+    /// let (alias, copy) = (x.clone(), x.copy());
+    /// x.fill(0)?;
+    /// assert_eq!(alias.to_vec::<i32>()?, [0, 0]);
+    /// assert_eq!(copy.to_vec::<i32>()?, [1, 2]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    pub fn copy(&self) -> Array {
+        self.snapshot()
+    }
+}
+
+/// Writing through a repeated element would depend on the order of writing.
+fn check_writable(target: &Layout) -> crossover_core::Result<()> {
+    let repeats = target.shape.iter().zip(&target.strides).any(|(&n, &stride)| n > 1 && stride == 0);
+    if !repeats || target.shape.size() == 0 {
+        return Ok(());
+    }
+    let what = format!("a view of shape {} repeats elements (broadcast) and cannot be written", target.shape);
+    Err(CoreError::Value { op: "assign", what })
+}
+
+/// The value's layout repeated to the target's shape; extra leading axes of length 1 go, as in NumPy.
+fn repeated(mut layout: Layout, shape: &Shape) -> crossover_core::Result<Layout> {
+    let whole = layout.shape.clone();
+    while layout.shape.rank() > shape.rank() && layout.shape[0] == 1 {
+        layout.shape = layout.shape.dims()[1..].into();
+        layout.strides.remove(0);
+    }
+    layout.expand(shape).map_err(|_| CoreError::Shape {
+        op: "assign",
+        left: shape.clone(),
+        right: whole,
+        why: "the value must broadcast to the shape it is written to",
+    })
+}

@@ -1,0 +1,462 @@
+//! One method per elementwise op, and the few that are made of them.
+//!
+//! The first line of each method's documentation is the op's own (`OpInfo::doc`); a test compares them and looks
+//! for ops without a method.
+
+use crossover_core::{
+    DType, Kind, Number, Result as CoreResult,
+    compose::{self, Build},
+    ops::MapOp,
+};
+
+use crate::{
+    Array, Operand,
+    compose::{Composer, Value},
+};
+
+/// Defines methods and, for the tests, a list of what they say.
+macro_rules! methods {
+    (
+        unary { $($unary:ident $unary_op:ident $unary_doc:literal $unary_example:literal)* }
+        binary { $($binary:ident $binary_op:ident $binary_doc:literal $binary_example:literal)* }
+    ) => {
+        /// Elementwise operations of one array. The result has the array's dtype; integers become `f64` where the
+        /// operation needs floats.
+        impl Array {
+            $(
+                #[doc = $unary_doc]
+                #[doc = concat!(
+                    "\n```\n# use crossover_array::Array;\n", $unary_example,
+                    "\n# Ok::<(), crossover_array::Error>(())\n```"
+                )]
+                #[track_caller]
+                pub fn $unary(&self) -> Array {
+                    self.unary(MapOp::$unary_op)
+                }
+            )*
+        }
+
+        /// Elementwise operations with another array or a host number, after broadcasting and promotion.
+        impl Array {
+            $(
+                #[doc = $binary_doc]
+                #[doc = concat!(
+                    "\n```\n# use crossover_array::Array;\n", $binary_example,
+                    "\n# Ok::<(), crossover_array::Error>(())\n```"
+                )]
+                #[track_caller]
+                pub fn $binary<'a>(&self, other: impl Into<Operand<'a>>) -> Array {
+                    self.binary(MapOp::$binary_op, other.into())
+                }
+            )*
+        }
+
+        #[cfg(test)]
+        const DOCUMENTED: &[(MapOp, &str)] =
+            &[$((MapOp::$unary_op, $unary_doc),)* $((MapOp::$binary_op, $binary_doc),)*];
+    };
+}
+
+methods! {
+    unary {
+        bitwise_invert BitwiseInvert "Every bit flipped; logical not for booleans."
+            "assert_eq!(Array::from([0u8, 1]).bitwise_invert().to_vec::<u8>()?, [255, 254]);"
+        ceil Ceil "Smallest whole number not below."
+            "assert_eq!(Array::from([1.2f32, -1.2]).ceil().to_vec::<f32>()?, [2.0, -1.0]);"
+        cos Cos "Cosine of radians."
+            "assert_eq!(Array::from([0.0f32]).cos().to_vec::<f32>()?, [1.0]);"
+        erf Erf "Gauss error function."
+            "assert_eq!(Array::from([0.0f64, f64::INFINITY]).erf().to_vec::<f64>()?, [0.0, 1.0]);"
+        exp Exp "e to the power of the operand."
+            "assert_eq!(Array::from([0, 1]).exp().to_vec::<f64>()?, [1.0, std::f64::consts::E]);"
+        expm1 Expm1 "e to the power of the operand, minus one, accurate near zero."
+            "assert_eq!(Array::from([1e-30f32]).expm1().to_vec::<f32>()?, [1e-30]);"
+        floor Floor "Largest whole number not above."
+            "assert_eq!(Array::from([1.8f32, -1.2]).floor().to_vec::<f32>()?, [1.0, -2.0]);"
+        gelu Gelu "Gaussian error linear unit, tanh form: x * sigmoid(2u), u = sqrt(2/pi) * (x + 0.044715 x^3)."
+            "assert_eq!(Array::from([0.0f32, 100.0]).gelu().to_vec::<f32>()?, [0.0, 100.0]);"
+        log Log "Natural logarithm."
+            "assert_eq!(Array::from([1.0f32, 0.0]).log().to_vec::<f32>()?, [0.0, f32::NEG_INFINITY]);"
+        log1p Log1p "Natural logarithm of one plus the operand, accurate near zero."
+            "assert_eq!(Array::from([1e-30f32]).log1p().to_vec::<f32>()?, [1e-30]);"
+        negative Negative "The sign flipped; integers wrap."
+            "assert_eq!(Array::from([1.5f32, -2.0]).negative().to_vec::<f32>()?, [-1.5, 2.0]);"
+        round Round "Nearest whole number, ties to even."
+            "assert_eq!(Array::from([0.5f32, 1.5, -2.6]).round().to_vec::<f32>()?, [0.0, 2.0, -3.0]);"
+        sigmoid Sigmoid "Logistic function 1 / (1 + exp(-x))."
+            "assert_eq!(Array::from([0.0f32]).sigmoid().to_vec::<f32>()?, [0.5]);"
+        sign Sign "-1, 0 or 1 with the sign of the operand; zeros and NaN stay themselves."
+            "assert_eq!(Array::from([-7i32, 0, 3]).sign().to_vec::<i32>()?, [-1, 0, 1]);"
+        sin Sin "Sine of radians."
+            "assert_eq!(Array::from([0.0f32]).sin().to_vec::<f32>()?, [0.0]);"
+        sqrt Sqrt "Square root, correctly rounded; NaN below zero."
+            "assert_eq!(Array::from([4.0f32, 9.0]).sqrt().to_vec::<f32>()?, [2.0, 3.0]);"
+        square Square "The operand times itself."
+            "assert_eq!(Array::from([3i32, -4]).square().to_vec::<i32>()?, [9, 16]);"
+        tanh Tanh "Hyperbolic tangent."
+            "assert_eq!(Array::from([0.0f32, 100.0]).tanh().to_vec::<f32>()?, [0.0, 1.0]);"
+        trunc Trunc "Nearest whole number towards zero."
+            "assert_eq!(Array::from([1.8f32, -1.8]).trunc().to_vec::<f32>()?, [1.0, -1.0]);"
+    }
+    binary {
+        add Add "Sum; integers wrap, and for booleans it is or."
+            "assert_eq!(Array::from([1, 2]).add(10).to_vec::<i32>()?, [11, 12]);"
+        bitwise_and BitwiseAnd "Bitwise and; logical for booleans."
+            "assert_eq!(Array::from([6u8]).bitwise_and(3).to_vec::<u8>()?, [2]);"
+        bitwise_left_shift BitwiseLeftShift
+            "Bits moved up by the second operand; 0 when it is negative or not below the width."
+            "assert_eq!(Array::from([3u8]).bitwise_left_shift(2).to_vec::<u8>()?, [12]);"
+        bitwise_or BitwiseOr "Bitwise or; logical for booleans."
+            "assert_eq!(Array::from([6u8]).bitwise_or(1).to_vec::<u8>()?, [7]);"
+        bitwise_right_shift BitwiseRightShift
+            "Bits moved down by the second operand, the sign repeated; all sign when it is negative or not below the width."
+            "assert_eq!(Array::from([-8i32]).bitwise_right_shift(1).to_vec::<i32>()?, [-4]);"
+        bitwise_xor BitwiseXor "Bitwise exclusive or; logical for booleans."
+            "assert_eq!(Array::from([6u8]).bitwise_xor(3).to_vec::<u8>()?, [5]);"
+        divide Divide "Quotient, correctly rounded for reals; complex by scaling with the larger part of the divisor."
+            "assert_eq!(Array::from([1, 2]).divide(4).to_vec::<f64>()?, [0.25, 0.5]);"
+        equal Equal "True where the first operand is equal to the second."
+            "assert_eq!(Array::from([1, 2]).equal(2).to_vec::<bool>()?, [false, true]);"
+        floor_divide FloorDivide "Quotient rounded towards minus infinity; integers divided by zero give 0."
+            "assert_eq!(Array::from([7, -7]).floor_divide(2).to_vec::<i32>()?, [3, -4]);"
+        greater Greater "True where the first operand is greater than the second."
+            "assert_eq!(Array::from([1, 2, 3]).greater(2).to_vec::<bool>()?, [false, false, true]);"
+        greater_equal GreaterEqual "True where the first operand is greater than or equal to the second."
+            "assert_eq!(Array::from([1, 2, 3]).greater_equal(2).to_vec::<bool>()?, [false, true, true]);"
+        less Less "True where the first operand is less than the second."
+            "assert_eq!(Array::from([1, 2, 3]).less(2).to_vec::<bool>()?, [true, false, false]);"
+        less_equal LessEqual "True where the first operand is less than or equal to the second."
+            "assert_eq!(Array::from([1, 2, 3]).less_equal(2).to_vec::<bool>()?, [true, true, false]);"
+        maximum Maximum "Larger of two; NaN wins, and +0 is larger than -0."
+            "assert_eq!(Array::from([-1.5f32, 2.0]).maximum(0.0).to_vec::<f32>()?, [0.0, 2.0]);"
+        minimum Minimum "Smaller of two; NaN wins, and +0 is larger than -0."
+            "assert_eq!(Array::from([-1.5f32, 2.0]).minimum(0.0).to_vec::<f32>()?, [-1.5, 0.0]);"
+        multiply Multiply "Product; integers wrap, and for booleans it is and."
+            "assert_eq!(Array::from([2.0f32, 3.0]).multiply(0.5).to_vec::<f32>()?, [1.0, 1.5]);"
+        not_equal NotEqual "True where the first operand is different from the second."
+            "assert_eq!(Array::from([1, 2]).not_equal(2).to_vec::<bool>()?, [true, false]);"
+        pow Pow "The first operand to the power of the second; integers wrap, and give 0 for a negative exponent unless the base is 1 or -1."
+            "assert_eq!(Array::from([2.0f32, 3.0]).pow(2).to_vec::<f32>()?, [4.0, 9.0]);"
+        remainder Remainder "Remainder with the sign of the divisor; integers modulo zero give 0."
+            "assert_eq!(Array::from([7, -7]).remainder(3).to_vec::<i32>()?, [1, 2]);"
+        subtract Subtract "Difference; integers wrap."
+            "assert_eq!(Array::from([1, 2]).subtract(10).to_vec::<i32>()?, [-9, -8]);"
+    }
+}
+
+/// Elementwise operations that choose by dtype or take more than two operands.
+impl Array {
+    /// Magnitude: the sign bit cleared; the most negative integer stays itself. For complex arrays the modulus, a
+    /// real array.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// use num_complex::Complex;
+    /// assert_eq!(Array::from([-1.5f32, 2.0]).abs().to_vec::<f32>()?, [1.5, 2.0]);
+    /// assert_eq!(Array::from([Complex::new(3.0f32, 4.0)]).abs().to_vec::<f32>()?, [5.0]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn abs(&self) -> Array {
+        match self.dtype().kind() {
+            Kind::Complex => self.unary(MapOp::Modulus),
+            Kind::Bool => self.snapshot(),
+            _ => self.unary(MapOp::Abs),
+        }
+    }
+
+    /// Real part of a complex number; real arrays as they are.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// use num_complex::Complex;
+    /// assert_eq!(Array::from([Complex::new(3.0f32, 4.0)]).real().to_vec::<f32>()?, [3.0]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn real(&self) -> Array {
+        if self.dtype().is_complex() { self.unary(MapOp::Real) } else { self.snapshot() }
+    }
+
+    /// Imaginary part of a complex number; zeros for real arrays.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// use num_complex::Complex;
+    /// assert_eq!(Array::from([Complex::new(3.0f32, 4.0)]).imag().to_vec::<f32>()?, [4.0]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn imag(&self) -> Array {
+        if self.dtype().is_complex() { self.unary(MapOp::Imag) } else { self.zeros_like() }
+    }
+
+    /// Complex conjugate: the sign of the imaginary part flipped; real arrays as they are.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// use num_complex::Complex;
+    /// let z = Array::from([Complex::new(3.0f32, 4.0)]);
+    /// assert_eq!(z.conj().to_vec::<Complex<f32>>()?, [Complex::new(3.0, -4.0)]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn conj(&self) -> Array {
+        if self.dtype().is_complex() { self.unary(MapOp::Conj) } else { self.snapshot() }
+    }
+
+    /// True where the operand is false, or zero.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::from([0, 5]).logical_not().to_vec::<bool>()?, [true, false]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn logical_not(&self) -> Array {
+        Array::build([self], |b, [x]| {
+            let x = truth(b, x)?;
+            compose::unary(b, MapOp::LogicalNot, &x)
+        })
+    }
+
+    /// True where both operands are true, or not zero.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let mask = Array::from([0, 5]).logical_and(&Array::from([true, true]));
+    /// assert_eq!(mask.to_vec::<bool>()?, [false, true]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn logical_and(&self, other: &Array) -> Array {
+        self.logical(MapOp::BitwiseAnd, other)
+    }
+
+    /// True where either operand is true, or not zero.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let mask = Array::from([0, 5]).logical_or(&Array::from([false, false]));
+    /// assert_eq!(mask.to_vec::<bool>()?, [false, true]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn logical_or(&self, other: &Array) -> Array {
+        self.logical(MapOp::BitwiseOr, other)
+    }
+
+    /// True where exactly one operand is true, or not zero.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let mask = Array::from([0, 5]).logical_xor(&Array::from([true, true]));
+    /// assert_eq!(mask.to_vec::<bool>()?, [true, false]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn logical_xor(&self, other: &Array) -> Array {
+        self.logical(MapOp::BitwiseXor, other)
+    }
+
+    #[track_caller]
+    fn logical(&self, op: MapOp, other: &Array) -> Array {
+        Array::build([self, other], |b, [x, y]| {
+            let (x, y) = (truth(b, x)?, truth(b, y)?);
+            compose::binary(b, op, &x, &y)
+        })
+    }
+
+    /// True where the operand is NaN.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::from([1.0f32, f32::NAN]).isnan().to_vec::<bool>()?, [false, true]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn isnan(&self) -> Array {
+        // NaN is the only thing that differs from itself.
+        Array::build([self], |b, [x]| compose::binary(b, MapOp::NotEqual, x, x))
+    }
+
+    /// True where the operand is neither infinite nor NaN.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let x = Array::from([1.0f32, f32::NAN, f32::INFINITY]);
+    /// assert_eq!(x.isfinite().to_vec::<bool>()?, [true, false, false]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn isfinite(&self) -> Array {
+        let kind = self.dtype().kind();
+        Array::build([self], |b, [x]| {
+            if matches!(kind, Kind::Bool | Kind::Int) {
+                return compose::binary(b, MapOp::Equal, x, x);
+            }
+            let op = if kind == Kind::Complex { MapOp::Modulus } else { MapOp::Abs };
+            let size = compose::unary(b, op, x)?;
+            let infinity = compose::number(b, f64::INFINITY.into(), b.ty(&size).dtype)?;
+            let below = compose::binary(b, MapOp::Less, &size, &infinity)?;
+            if kind != Kind::Complex {
+                return Ok(below);
+            }
+            // The modulus of a finite number can overflow; its parts cannot.
+            let (re, im) = (compose::unary(b, MapOp::Real, x)?, compose::unary(b, MapOp::Imag, x)?);
+            let (re, im) = (compose::unary(b, MapOp::Abs, &re)?, compose::unary(b, MapOp::Abs, &im)?);
+            let larger = compose::binary(b, MapOp::Maximum, &re, &im)?;
+            compose::binary(b, MapOp::Less, &larger, &infinity)
+        })
+    }
+
+    /// `self * b + c` rounded once; integers wrap.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let x = Array::from([1.0f32, 2.0]);
+    /// assert_eq!(x.fma(10.0, 0.5).to_vec::<f32>()?, [10.5, 20.5]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn fma<'a>(&self, b: impl Into<Operand<'a>>, c: impl Into<Operand<'a>>) -> Array {
+        let dtype = self.dtype();
+        let (second, third) = (b.into().into_array(dtype), c.into().into_array(dtype));
+        Array::build([self, &second, &third], |b, [x, y, z]| compose::fma(b, x, y, z))
+    }
+
+    /// The operand, but at least `low` and at most `high`.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::from([-5, 0, 5]).clip(-1, 2).to_vec::<i32>()?, [-1, 0, 2]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn clip<'a>(&self, low: impl Into<Operand<'a>>, high: impl Into<Operand<'a>>) -> Array {
+        let raised = self.binary(MapOp::Maximum, low.into());
+        raised.binary(MapOp::Minimum, high.into())
+    }
+
+    /// `yes` where this mask holds, `no` elsewhere, promoted and broadcast.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let x = Array::from([-1.0f32, 2.0]);
+    /// assert_eq!(x.less(0.0).where_(0.0, &x).to_vec::<f32>()?, [0.0, 2.0]);
+    /// assert_eq!(Array::where_(&x.less(0.0), 1, 2).to_vec::<i64>()?, [1, 2]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn where_<'a>(&self, yes: impl Into<Operand<'a>>, no: impl Into<Operand<'a>>) -> Array {
+        let (yes, no) = (yes.into(), no.into());
+        // Numbers take the dtype of the array beside them; two numbers that of the higher kind.
+        let beside = match (&yes, &no) {
+            (Operand::Array(array), _) | (_, Operand::Array(array)) => array.dtype(),
+            (Operand::Number(a), Operand::Number(b)) => a.default_dtype().promote(b.default_dtype()),
+        };
+        let (yes, no) = (yes.into_array(beside), no.into_array(beside));
+        Array::build([self, &yes, &no], |b, [mask, yes, no]| {
+            let mask = truth(b, mask)?;
+            compose::select(b, &mask, yes, no)
+        })
+    }
+
+    /// Conversion to another dtype. Reals become integers towards zero and saturate, NaN becomes 0; complex numbers
+    /// do not become real ones.
+    ///
+    /// ```
+    /// # use crossover_array::{Array, DType};
+    /// let x = Array::from([1.9f32, -300.0, f32::NAN]);
+    /// assert_eq!(x.astype(DType::I8).to_vec::<i8>()?, [1, -128, 0]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn astype(&self, dtype: DType) -> Array {
+        Array::build([self], |b, [x]| compose::cast(b, x, dtype))
+    }
+
+    #[track_caller]
+    pub(crate) fn unary(&self, op: MapOp) -> Array {
+        Array::build([self], |b, [x]| compose::unary(b, op, x))
+    }
+
+    #[track_caller]
+    pub(crate) fn binary(&self, op: MapOp, other: Operand<'_>) -> Array {
+        match other {
+            Operand::Array(other) => Array::build([self, &other], |b, [x, y]| compose::binary(b, op, x, y)),
+            Operand::Number(number) => Array::build([self], |b, [x]| {
+                if let Some(constant) = compare_out_of_range(b, op, x, number)? {
+                    return Ok(constant);
+                }
+                let y = compose::number(b, number, b.ty(x).dtype)?;
+                compose::binary(b, op, x, &y)
+            }),
+        }
+    }
+
+    /// A host number on the left.
+    #[track_caller]
+    pub(crate) fn binary_from(number: Number, op: MapOp, right: &Array) -> Array {
+        Array::build([right], |b, [y]| {
+            let x = compose::number(b, number, b.ty(y).dtype)?;
+            compose::binary(b, op, &x, y)
+        })
+    }
+}
+
+impl Operand<'_> {
+    /// An array, made beside one of dtype `beside` if this is a number.
+    #[track_caller]
+    pub(crate) fn into_array(self, beside: DType) -> Array {
+        match self {
+            Operand::Array(array) => array.into_owned(),
+            Operand::Number(number) => Array::build([], |b, []| compose::number(b, number, beside)),
+        }
+    }
+}
+
+/// Whether elements are not zero.
+fn truth(b: &mut Composer, x: &Value) -> CoreResult<Value> {
+    let dtype = b.ty(x).dtype;
+    if !dtype.is_complex() {
+        return compose::cast(b, x, DType::Bool);
+    }
+    let zero = compose::number(b, 0.into(), dtype)?;
+    compose::binary(b, MapOp::NotEqual, x, &zero)
+}
+
+/// Comparing with an integer that the array's dtype cannot hold has an answer, as in NumPy 2: the same everywhere.
+fn compare_out_of_range(b: &mut Composer, op: MapOp, x: &Value, number: Number) -> CoreResult<Option<Value>> {
+    let ty = b.ty(x);
+    let Number::Int(value) = number else { return Ok(None) };
+    if !number.overflows(ty.dtype) {
+        return Ok(None);
+    }
+    let answer = match op {
+        MapOp::Equal => false,
+        MapOp::NotEqual => true,
+        MapOp::Less | MapOp::LessEqual => value > 0,
+        MapOp::Greater | MapOp::GreaterEqual => value < 0,
+        _ => return Ok(None),
+    };
+    let constant = compose::number(b, answer.into(), DType::Bool)?;
+    compose::expand(b, &constant, &ty.shape).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_op_has_a_method_that_says_what_the_op_says() {
+        let by_hand =
+            [MapOp::Abs, MapOp::Modulus, MapOp::Real, MapOp::Imag, MapOp::Conj, MapOp::LogicalNot, MapOp::Fma];
+        for &op in MapOp::ALL {
+            match DOCUMENTED.iter().find(|entry| entry.0 == op) {
+                Some((_, doc)) => assert_eq!(*doc, op.info().doc, "{op}"),
+                None => assert!(by_hand.contains(&op), "{op} has no method"),
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Arrays from several others: joined, stacked, looked up, multiplied.
+
+use std::panic::Location;
+
+use crossover_core::{
+    DType, Error, Kind, Result as CoreResult, Shape,
+    compose::{self, Build},
+    graph::Op,
+    ops::{MapOp, reduce::ReduceOp},
+};
+
+use crate::{Array, eval_all};
+
+impl Array {
+    /// Arrays joined along an axis they have, after promotion; all other axes must be equal.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let (a, b) = (Array::from([[1, 2]]), Array::from([[3, 4], [5, 6]]));
+    /// assert_eq!(Array::concat(&[&a, &b], 0).to_vec::<i32>()?, [1, 2, 3, 4, 5, 6]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn concat(arrays: &[&Array], axis: i64) -> Array {
+        Array::joined("concat", arrays, axis, |shape, axis| shape.axis("concat", axis), |shape, _| shape)
+    }
+
+    /// Arrays of one shape joined along a new axis.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let (a, b) = (Array::from([1, 2]), Array::from([3, 4]));
+    /// assert_eq!(Array::stack(&[&a, &b], 1).to_vec::<i32>()?, [1, 3, 2, 4]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn stack(arrays: &[&Array], axis: i64) -> Array {
+        let place = |shape: &Shape, axis: i64| {
+            let rank = shape.rank() as i64 + 1;
+            let inside = (-rank..rank).contains(&axis);
+            let at = if axis < 0 { axis + rank } else { axis };
+            if inside { Ok(at as usize) } else { Err(Error::Axis { op: "stack", axis, shape: shape.clone() }) }
+        };
+        let widen = |shape: Shape, axis: usize| {
+            let mut dims = shape.dims().to_vec();
+            dims.insert(axis.min(dims.len()), 1);
+            Shape::from(dims)
+        };
+        Array::joined("stack", arrays, axis, place, widen)
+    }
+
+    #[track_caller]
+    fn joined(
+        op: &'static str,
+        arrays: &[&Array],
+        axis: i64,
+        place: impl Fn(&Shape, i64) -> CoreResult<usize>,
+        widen: impl Fn(Shape, usize) -> Shape,
+    ) -> Array {
+        Array::build_many(arrays, |b, values| {
+            let Some(first) = values.first() else {
+                return Err(Error::Value { op, what: "nothing to join: the list of arrays is empty".to_string() });
+            };
+            let axis = place(&b.ty(first).shape, axis)?;
+            let dtype = values[1..].iter().fold(b.ty(first).dtype, |dtype, v| dtype.promote(b.ty(v).dtype));
+            let mut parts = Vec::with_capacity(values.len());
+            for value in values {
+                let part = compose::cast(b, value, dtype)?;
+                let from = b.ty(&part).shape;
+                let to = widen(from.clone(), axis);
+                parts.push(if from == to { part } else { b.push(Op::Reshape(to), &[&part])? });
+            }
+            let parts: Vec<_> = parts.iter().collect();
+            b.push(Op::Concat { axis }, &parts)
+        })
+    }
+
+    /// Entries along an axis by index; the axis is replaced by the axes of `indices`. Negative indices count from the
+    /// end.
+    ///
+    /// The indices are evaluated at once to check them: one that is out of range is an error that names it.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let x = Array::from([10, 20, 30]);
+    /// assert_eq!(x.take(&Array::from([2, 0, -1]), 0).to_vec::<i32>()?, [30, 10, 30]);
+    /// let error = x.take(&Array::from([1, 7]), 0).check().unwrap_err();
+    /// assert!(error.to_string().contains("index 7 is out of range"));
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn take(&self, indices: &Array, axis: i64) -> Array {
+        let location = Location::caller();
+        let op = "take";
+        if let Some(error) = self.failure().or_else(|| indices.failure()) {
+            return Array::failed(error);
+        }
+        if !matches!(indices.dtype().kind(), Kind::Int) {
+            let supported = crossover_core::DTypeSet::INT.to_string();
+            return Array::wrong(Error::DType { op, dtype: indices.dtype(), supported }, location);
+        }
+        let position = match self.shape().axis(op, axis) {
+            Ok(position) => position,
+            Err(error) => return Array::wrong(error, location),
+        };
+        let length = self.shape()[position];
+        let negative = match range(indices) {
+            Ok(None) => false,
+            Ok(Some((low, _))) if low < -(length as i64) => {
+                return Array::wrong(Error::Index { op, index: low, axis: position, length }, location);
+            }
+            Ok(Some((_, high))) if high >= length as i64 => {
+                return Array::wrong(Error::Index { op, index: high, axis: position, length }, location);
+            }
+            Ok(Some((low, _))) => low < 0,
+            Err(error) => return Array::failed(error),
+        };
+        Array::build([self, indices], |b, [x, at]| {
+            let at = compose::cast(b, at, DType::I64)?;
+            let shape = b.ty(&at).shape;
+            let mut at = b.push(Op::Reshape(Shape::from([shape.size()])), &[&at])?;
+            if negative {
+                let zero = compose::number(b, 0.into(), DType::I64)?;
+                let below = compose::binary(b, MapOp::Less, &at, &zero)?;
+                let end = compose::number(b, length.into(), DType::I64)?;
+                let counted = compose::binary(b, MapOp::Add, &at, &end)?;
+                at = compose::select(b, &below, &counted, &at)?;
+            }
+            let taken = b.push(Op::Take { axis: position }, &[x, &at])?;
+            let from = b.ty(x).shape;
+            let dims = from.dims();
+            let result: Shape =
+                dims[..position].iter().chain(shape.iter()).chain(&dims[position + 1..]).copied().collect();
+            b.push(Op::Reshape(result), &[&taken])
+        })
+    }
+
+    /// Matrix product over the last two axes; a vector is a row on the left and a column on the right, and leading
+    /// axes broadcast.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let (a, b) = (Array::from([[1.0f32, 2.0], [3.0, 4.0]]), Array::from([1.0f32, 10.0]));
+    /// assert_eq!(a.matmul(&b).to_vec::<f32>()?, [21.0, 43.0]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn matmul(&self, other: &Array) -> Array {
+        Array::build([self, other], |b, [x, y]| compose::matmul(b, x, y))
+    }
+
+    /// Inner product of vectors, product of matrices, and the product with a single value.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let x = Array::from([1, 2, 3]);
+    /// assert_eq!(x.dot(&x).item::<i32>()?, 14);
+    /// assert_eq!(x.dot(&Array::scalar(2)).to_vec::<i32>()?, [2, 4, 6]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn dot(&self, other: &Array) -> Array {
+        if self.ndim() == 0 || other.ndim() == 0 {
+            return self.binary(MapOp::Multiply, other.into());
+        }
+        self.matmul(other)
+    }
+}
+
+/// Smallest and largest index, or `None` without indices.
+fn range(indices: &Array) -> crate::Result<Option<(i64, i64)>> {
+    if indices.size() == 0 {
+        return Ok(None);
+    }
+    let extreme = |op| {
+        Array::build([indices], |b, [x]| {
+            let value = compose::reduce(b, op, x, &[], false)?;
+            // Saturates: an index beyond i64 is out of range all the same.
+            compose::cast(b, &value, DType::I64)
+        })
+    };
+    let (low, high) = (extreme(ReduceOp::Min), extreme(ReduceOp::Max));
+    eval_all(&[&low, &high])?;
+    Ok(Some((low.item()?, high.item()?)))
+}

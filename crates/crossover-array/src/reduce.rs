@@ -1,0 +1,251 @@
+//! Reductions, running sums and the normalisations made of them.
+
+use crossover_core::{compose, ops::reduce::ReduceOp};
+
+use crate::{Array, Axes};
+
+/// Reductions. Axes are `()` for all, a number, or a list; see [`Axes`].
+///
+/// The order of floating-point sums is part of the semantics: results do not depend on threads, SIMD or devices.
+impl Array {
+    /// Sum over axes. Small integers add up in 64 bits, 16-bit floats in `f32`; the empty sum is 0.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let x = Array::from([[1, 2, 3], [4, 5, 6]]);
+    /// assert_eq!(x.sum(()).item::<i64>()?, 21);
+    /// assert_eq!(x.sum(0).to_vec::<i64>()?, [5, 7, 9]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn sum(&self, axes: impl Into<Axes>) -> Array {
+        let Axes { axes, keepdims } = axes.into();
+        Array::build([self], |b, [x]| compose::sum(b, x, &axes, keepdims))
+    }
+
+    /// Product over axes; the empty product is 1.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::from([1.0f32, 2.0, 4.0]).prod(()).item::<f32>()?, 8.0);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn prod(&self, axes: impl Into<Axes>) -> Array {
+        let Axes { axes, keepdims } = axes.into();
+        Array::build([self], |b, [x]| compose::prod(b, x, &axes, keepdims))
+    }
+
+    /// Smallest element over axes; NaN wins. Nothing has no smallest element: an error.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::from([[3, 1], [2, 4]]).min(1).to_vec::<i32>()?, [1, 2]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn min(&self, axes: impl Into<Axes>) -> Array {
+        self.reduce(ReduceOp::Min, axes.into())
+    }
+
+    /// Largest element over axes; NaN wins. Nothing has no largest element: an error.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::from([[3, 1], [2, 4]]).max(()).item::<i32>()?, 4);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn max(&self, axes: impl Into<Axes>) -> Array {
+        self.reduce(ReduceOp::Max, axes.into())
+    }
+
+    /// Index of the first smallest element along one axis, or of all elements in row-major order.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::from([3, 1, 1]).argmin(()).item::<i64>()?, 1);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn argmin(&self, axes: impl Into<Axes>) -> Array {
+        self.reduce(ReduceOp::ArgMin, axes.into())
+    }
+
+    /// Index of the first largest element along one axis, or of all elements in row-major order.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::from([[1, 9], [8, 2]]).argmax(1).to_vec::<i64>()?, [1, 0]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn argmax(&self, axes: impl Into<Axes>) -> Array {
+        self.reduce(ReduceOp::ArgMax, axes.into())
+    }
+
+    #[track_caller]
+    fn reduce(&self, op: ReduceOp, axes: Axes) -> Array {
+        Array::build([self], |b, [x]| compose::reduce(b, op, x, &axes.axes, axes.keepdims))
+    }
+
+    /// Mean over axes, as a float. The mean of nothing is NaN.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::from([1, 2]).mean(()).item::<f64>()?, 1.5);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn mean(&self, axes: impl Into<Axes>) -> Array {
+        let Axes { axes, keepdims } = axes.into();
+        Array::build([self], |b, [x]| compose::mean(b, x, &axes, keepdims))
+    }
+
+    /// Variance over axes: the mean squared distance from the mean.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::from([1.0f32, 3.0]).var(()).item::<f32>()?, 1.0);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn var(&self, axes: impl Into<Axes>) -> Array {
+        self.var_with(axes, 0.0)
+    }
+
+    /// Variance over axes, dividing by n - `correction`: 1 estimates the variance behind a sample.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::from([1.0f32, 3.0]).var_with((), 1.0).item::<f32>()?, 2.0);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn var_with(&self, axes: impl Into<Axes>, correction: f64) -> Array {
+        let Axes { axes, keepdims } = axes.into();
+        Array::build([self], |b, [x]| compose::var(b, x, &axes, correction, keepdims))
+    }
+
+    /// Standard deviation over axes: the square root of [`var`](Array::var).
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::from([1.0f32, 5.0]).std(()).item::<f32>()?, 2.0);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn std(&self, axes: impl Into<Axes>) -> Array {
+        self.std_with(axes, 0.0)
+    }
+
+    /// Standard deviation over axes: the square root of [`var_with`](Array::var_with).
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::from([1.0f32, 3.0, 5.0]).std_with((), 1.0).item::<f32>()?, 2.0);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn std_with(&self, axes: impl Into<Axes>, correction: f64) -> Array {
+        let Axes { axes, keepdims } = axes.into();
+        Array::build([self], |b, [x]| compose::std(b, x, &axes, correction, keepdims))
+    }
+
+    /// Whether any element is true, or not zero. False for nothing.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::from([[0, 1], [0, 0]]).any(1).to_vec::<bool>()?, [true, false]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn any(&self, axes: impl Into<Axes>) -> Array {
+        let Axes { axes, keepdims } = axes.into();
+        Array::build([self], |b, [x]| compose::any(b, x, &axes, keepdims))
+    }
+
+    /// Whether every element is true, or not zero. True for nothing.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::from([[0, 1], [1, 1]]).all(1).to_vec::<bool>()?, [false, true]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn all(&self, axes: impl Into<Axes>) -> Array {
+        let Axes { axes, keepdims } = axes.into();
+        Array::build([self], |b, [x]| compose::all(b, x, &axes, keepdims))
+    }
+
+    /// Running sum along an axis.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::from([1, 2, 3]).cumulative_sum(0).to_vec::<i64>()?, [1, 3, 6]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn cumulative_sum(&self, axis: i64) -> Array {
+        Array::build([self], |b, [x]| compose::cumulative_sum(b, x, axis))
+    }
+}
+
+/// Normalisations: compositions that run as one kernel.
+impl Array {
+    /// exp(x) / Σ exp(x) along an axis, shifted by the maximum so that nothing overflows.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::from([1000.0f32, 1000.0]).softmax(-1).to_vec::<f32>()?, [0.5, 0.5]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn softmax(&self, axis: i64) -> Array {
+        Array::build([self], |b, [x]| compose::softmax(b, x, axis))
+    }
+
+    /// The logarithm of [`softmax`](Array::softmax), without the rounding of its quotient.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::from([-1000.0f32, 1000.0]).log_softmax(-1).to_vec::<f32>()?, [-2000.0, 0.0]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn log_softmax(&self, axis: i64) -> Array {
+        Array::build([self], |b, [x]| compose::log_softmax(b, x, axis))
+    }
+
+    /// (x - mean) / sqrt(var + epsilon) over the last axis, times `scale` and plus `shift` where given.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let x = Array::from([[1.0f32, 3.0], [10.0, 30.0]]);
+    /// let y = x.layer_norm(None, Some(&Array::from([0.5f32, 0.5])), 0.0);
+    /// assert_eq!(y.to_vec::<f32>()?, [-0.5, 1.5, -0.5, 1.5]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn layer_norm(&self, scale: Option<&Array>, shift: Option<&Array>, epsilon: f64) -> Array {
+        let operands: Vec<&Array> = [Some(self), scale, shift].into_iter().flatten().collect();
+        Array::build_many(&operands, |b, values| {
+            let scale_value = scale.map(|_| &values[1]);
+            let shift_value = shift.and(values.last());
+            compose::layer_norm(b, &values[0], scale_value, shift_value, epsilon)
+        })
+    }
+
+    /// (x - mean) / std along an axis. A constant column gives NaN, as 0 / 0 does.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let x = Array::from([[1.0f32, 10.0], [3.0, 30.0]]);
+    /// assert_eq!(x.standardise(0).to_vec::<f32>()?, [-1.0, -1.0, 1.0, 1.0]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn standardise(&self, axis: i64) -> Array {
+        Array::build([self], |b, [x]| compose::standardise(b, x, axis))
+    }
+}

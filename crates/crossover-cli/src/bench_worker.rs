@@ -1,0 +1,265 @@
+//! `crossover bench-worker`: one engine of the benchmark, spoken to by the line protocol of `bench/README.md`.
+//!
+//! Lives as long as the benchmark. Every request is answered by one line, `ok …` or `error …`; an error leaves the
+//! worker usable. Nothing else goes to standard output.
+
+use std::{
+    collections::HashMap,
+    io::{BufRead, Write},
+    path::Path,
+    time::Instant,
+};
+
+use anyhow::{Context, Result, anyhow, bail};
+use crossover::{Array, DType, Element, Runtime, Simd, random::Key};
+use serde::Deserialize;
+
+use crate::expressions;
+
+/// Answer requests of the benchmark driver on standard input.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Threads that compute; all cores when not given
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
+
+/// Points per estimate of π.
+const SAMPLES: usize = 10_000_000;
+/// Operations of a graph that is planned.
+const PLANNED: usize = 100;
+
+/// A workload: its name, the operands in order, how it is computed in a few words, and the work.
+struct Workload {
+    name: &'static str,
+    operands: &'static [&'static str],
+    form: &'static str,
+    work: fn(&[Array], u64) -> Array,
+}
+
+const WORKLOADS: [Workload; 17] = [
+    Workload { name: "gelu", operands: &["x"], form: "one Map", work: |x, _| x[0].gelu() },
+    Workload {
+        name: "expression",
+        operands: &["a", "b"],
+        form: "one Map",
+        work: |x, _| expressions::expression(&x[0], &x[1]),
+    },
+    Workload {
+        name: "layer_norm",
+        operands: &["x", "gamma", "beta"],
+        form: "one Row",
+        work: |x, _| expressions::layer_norm(&x[0], &x[1], &x[2]),
+    },
+    Workload { name: "softmax", operands: &["x"], form: "one Row", work: |x, _| expressions::softmax(&x[0]) },
+    Workload { name: "standardise", operands: &["x"], form: "one Column", work: |x, _| expressions::standardise(&x[0]) },
+    Workload {
+        name: "sinusoid",
+        operands: &["positions"],
+        form: "one Map, sine of a fused product and phase",
+        work: |x, _| expressions::sinusoid(&x[0], &x[1], &x[2]),
+    },
+    Workload {
+        name: "pi",
+        operands: &[],
+        form: "one Full, Philox inside",
+        work: |_, round| expressions::pi(&Key::new(2 * round), &Key::new(2 * round + 1), SAMPLES),
+    },
+    Workload { name: "sum", operands: &["x"], form: "one Full", work: |x, _| x[0].sum(()) },
+    Workload { name: "xor", operands: &["a", "b"], form: "one Map", work: |x, _| &x[0] ^ &x[1] },
+    Workload { name: "xor_key", operands: &["a", "key"], form: "one Map", work: |x, _| &x[0] ^ &x[1] },
+    product("matmul_f32_64"),
+    product("matmul_f32_256"),
+    product("matmul_f32_1024"),
+    product("matmul_f64_1024"),
+    Workload { name: "gelu_5", operands: &["x"], form: "one Map", work: |x, _| x[0].gelu() },
+    Workload {
+        name: "tiny_10",
+        operands: &["x", "a", "b"],
+        form: "one Map",
+        work: |x, _| expressions::ten_dependent(&x[0], &x[1], &x[2]),
+    },
+    // Answered by `plan`; the work only exists so that `output` has something to write.
+    Workload { name: "plan_100", operands: &[], form: "Plan::new", work: |_, round| hundred(round) },
+];
+
+const fn product(name: &'static str) -> Workload {
+    Workload { name, operands: &["a", "b"], form: "one Call", work: |x, _| x[0].matmul(&x[1]) }
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<bool> {
+    let mut builder = Runtime::builder();
+    if let Some(threads) = arguments.threads {
+        builder = builder.threads(threads);
+    }
+    builder.build()?.scope(|| Worker::default().serve())?;
+    Ok(true)
+}
+
+#[derive(Default)]
+struct Worker {
+    /// Operands of the prepared workloads.
+    prepared: HashMap<&'static str, Vec<Array>>,
+    /// Counts iterations, so that random numbers and topologies are new each time.
+    round: u64,
+}
+
+impl Worker {
+    fn serve(&mut self) -> Result<()> {
+        let mut out = std::io::stdout().lock();
+        for line in std::io::stdin().lock().lines() {
+            let line = line.context("could not read a request")?;
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let answer = match words.as_slice() {
+                [] => continue,
+                ["quit"] => break,
+                words => self.answer(words),
+            };
+            // An answer is one line, whatever an error message holds.
+            let answer = match answer {
+                Ok(rest) if rest.is_empty() => "ok".to_owned(),
+                Ok(rest) => format!("ok {rest}"),
+                Err(error) => format!("error {}", format!("{error:#}").replace('\n', " ")),
+            };
+            writeln!(out, "{answer}").and_then(|()| out.flush()).context("could not answer")?;
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, words: &[&str]) -> Result<String> {
+        match words {
+            ["hello"] => {
+                let simd = Simd::detect().name().to_lowercase().replace('-', "");
+                Ok(format!("crossover {} {simd}", env!("CARGO_PKG_VERSION")))
+            }
+            ["list"] => Ok(WORKLOADS.iter().map(|w| w.name).collect::<Vec<_>>().join(" ")),
+            ["prepare", name, folder] => self.prepare(find(name)?, Path::new(folder)),
+            ["run", name, count] => {
+                let count = count.parse::<u32>().ok().filter(|&n| n > 0);
+                let count = count.ok_or_else(|| anyhow!("a number of iterations above 0 is needed"))?;
+                Ok(format!("{:e}", self.time(find(name)?, count)?))
+            }
+            ["output", name, file] => self.output(find(name)?, Path::new(file)),
+            ["drop", name] => {
+                self.prepared.remove(find(name)?.name);
+                Ok(String::new())
+            }
+            _ => bail!("unknown request `{}`; bench/README.md lists them", words.join(" ")),
+        }
+    }
+
+    fn prepare(&mut self, workload: &'static Workload, folder: &Path) -> Result<String> {
+        let mut arrays = Vec::new();
+        if !workload.operands.is_empty() {
+            let described = std::fs::read_to_string(folder.join("inputs.json")).context("inputs.json")?;
+            let described: HashMap<String, Described> = serde_json::from_str(&described).context("inputs.json")?;
+            for name in workload.operands {
+                let described = described.get(*name).with_context(|| format!("inputs.json has no `{name}`"))?;
+                let bytes = std::fs::read(folder.join(format!("{name}.bin"))).with_context(|| format!("{name}.bin"))?;
+                arrays.push(described.array(&bytes).with_context(|| format!("operand `{name}`"))?);
+            }
+        }
+        if workload.name == "sinusoid" {
+            let (frequencies, phases) = expressions::sinusoid_rows();
+            arrays.extend([Array::from(frequencies), Array::from(phases)]);
+        }
+        self.prepared.insert(workload.name, arrays);
+        Ok(workload.form.to_owned())
+    }
+
+    /// Mean seconds of one iteration: build, evaluate, drop.
+    fn time(&mut self, workload: &'static Workload, count: u32) -> Result<f64> {
+        let arrays = operands(&self.prepared, workload)?;
+        let start = Instant::now();
+        for _ in 0..count {
+            self.round += 1;
+            if workload.name == "plan_100" {
+                plan(self.round)?;
+            } else {
+                (workload.work)(arrays, self.round).eval()?;
+            }
+        }
+        Ok(start.elapsed().as_secs_f64() / f64::from(count))
+    }
+
+    fn output(&mut self, workload: &'static Workload, file: &Path) -> Result<String> {
+        self.round += 1;
+        let result = (workload.work)(operands(&self.prepared, workload)?, self.round);
+        let (name, bytes) = match result.dtype() {
+            DType::F32 => ("float32", bytes(&result, f32::to_le_bytes)?),
+            DType::F64 => ("float64", bytes(&result, f64::to_le_bytes)?),
+            DType::U8 => ("uint8", bytes(&result, u8::to_le_bytes)?),
+            other => bail!("no workload has a result of {other}"),
+        };
+        std::fs::write(file, bytes).context("could not write the result")?;
+        Ok(name.to_owned())
+    }
+}
+
+fn find(name: &str) -> Result<&'static Workload> {
+    static ALL: [Workload; WORKLOADS.len()] = WORKLOADS;
+    ALL.iter().find(|w| w.name == name).ok_or_else(|| anyhow!("there is no workload `{name}`"))
+}
+
+fn operands<'a>(prepared: &'a HashMap<&str, Vec<Array>>, workload: &Workload) -> Result<&'a [Array]> {
+    let found = prepared.get(workload.name);
+    found.map(Vec::as_slice).ok_or_else(|| anyhow!("`{}` is not prepared", workload.name))
+}
+
+/// An operand as `inputs.json` describes it.
+#[derive(Deserialize)]
+struct Described {
+    dtype: String,
+    shape: Vec<usize>,
+}
+
+impl Described {
+    fn array(&self, bytes: &[u8]) -> Result<Array> {
+        match self.dtype.as_str() {
+            "float32" => self.decoded(bytes, f32::from_le_bytes),
+            "float64" => self.decoded(bytes, f64::from_le_bytes),
+            "int32" => self.decoded(bytes, i32::from_le_bytes),
+            "uint8" => self.decoded(bytes, u8::from_le_bytes),
+            other => bail!("dtype `{other}` is not one that the workloads have"),
+        }
+    }
+
+    fn decoded<T: Element, const SIZE: usize>(&self, bytes: &[u8], decode: fn([u8; SIZE]) -> T) -> Result<Array> {
+        let (chunks, rest) = bytes.as_chunks::<SIZE>();
+        if !rest.is_empty() {
+            bail!("{} bytes are no whole number of {}", bytes.len(), self.dtype);
+        }
+        let array = Array::from_vec(chunks.iter().map(|c| decode(*c)).collect(), self.shape.as_slice());
+        array.eval()?;
+        Ok(array)
+    }
+}
+
+/// The elements of a result as raw little-endian bytes.
+fn bytes<T: Element, const SIZE: usize>(array: &Array, encode: fn(T) -> [u8; SIZE]) -> Result<Vec<u8>> {
+    Ok(array.to_vec::<T>()?.into_iter().flat_map(encode).collect())
+}
+
+/// Builds a graph whose topology was not seen before and plans it, as the first evaluation would.
+fn plan(round: u64) -> Result<()> {
+    Runtime::current().executor().prepare(&hundred(round).graph()?)?;
+    Ok(())
+}
+
+/// A hundred operations; the bits of `round`, spread, choose which.
+fn hundred(round: u64) -> Array {
+    let x = Array::from([0.5f32, 1.0, 1.5, 2.0]);
+    let mut bits = round.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mut y = x.clone();
+    for _ in 0..PLANNED {
+        bits = bits.rotate_left(2) ^ round;
+        y = match bits & 3 {
+            0 => &y + &x,
+            1 => &y * &x,
+            2 => y.sqrt(),
+            _ => y.tanh(),
+        };
+    }
+    y
+}

@@ -1,0 +1,339 @@
+//! `f64` bodies against arbitrary-precision arithmetic.
+
+use astro_float::{BigFloat, Consts, RoundingMode, Sign};
+use crossover_core::ops::{self, Apply1, Apply2, Binary, Unary};
+
+use crate::Stream;
+
+const NEAREST: RoundingMode = RoundingMode::ToEven;
+
+/// Arithmetic at one precision, in bits.
+struct Big {
+    bits: usize,
+    constants: Consts,
+}
+
+impl Big {
+    fn new(bits: usize) -> Big {
+        Big { bits, constants: Consts::new().expect("constants fit in memory") }
+    }
+    fn of(&self, x: f64) -> BigFloat {
+        exactly(x, self.bits)
+    }
+    fn add(&self, a: &BigFloat, b: &BigFloat) -> BigFloat {
+        a.add(b, self.bits, NEAREST)
+    }
+    fn sub(&self, a: &BigFloat, b: &BigFloat) -> BigFloat {
+        a.sub(b, self.bits, NEAREST)
+    }
+    fn mul(&self, a: &BigFloat, b: &BigFloat) -> BigFloat {
+        a.mul(b, self.bits, NEAREST)
+    }
+    fn div(&self, a: &BigFloat, b: &BigFloat) -> BigFloat {
+        a.div(b, self.bits, NEAREST)
+    }
+    fn exp(&mut self, x: &BigFloat) -> BigFloat {
+        x.exp(self.bits, NEAREST, &mut self.constants)
+    }
+    fn ln(&mut self, x: &BigFloat) -> BigFloat {
+        x.ln(self.bits, NEAREST, &mut self.constants)
+    }
+
+    fn expm1(&mut self, x: f64) -> BigFloat {
+        let big = self.of(x);
+        if x.abs() < 1e-50 {
+            // x + x²/2; the next term is beyond the precision.
+            return self.add(&big, &self.div(&self.mul(&big, &big), &self.of(2.0)));
+        }
+        let e = self.exp(&big);
+        self.sub(&e, &self.of(1.0))
+    }
+
+    fn log1p(&mut self, x: f64) -> BigFloat {
+        let big = self.of(x);
+        if x.abs() < 1e-50 {
+            return self.sub(&big, &self.div(&self.mul(&big, &big), &self.of(2.0)));
+        }
+        let sum = self.add(&self.of(1.0), &big);
+        self.ln(&sum)
+    }
+
+    fn tanh(&mut self, x: f64) -> BigFloat {
+        if x.abs() > 400.0 {
+            return self.of(x.signum());
+        }
+        let e = self.expm1(2.0 * x);
+        self.div(&e, &self.add(&e, &self.of(2.0)))
+    }
+
+    fn logistic(&mut self, x: &BigFloat) -> BigFloat {
+        let e = self.exp(&x.neg());
+        self.div(&self.of(1.0), &self.add(&self.of(1.0), &e))
+    }
+
+    fn gelu(&mut self, x: f64) -> BigFloat {
+        let big = self.of(x);
+        let cube = self.mul(&big, &self.mul(&big, &big));
+        let factor = self.div(&self.of(44715.0), &self.of(1e6));
+        let sum = self.add(&big, &self.mul(&factor, &cube));
+        let pi = self.constants.pi(self.bits, NEAREST);
+        let root = self.div(&self.of(8.0), &pi).sqrt(self.bits, NEAREST);
+        let sigmoid = self.logistic(&self.mul(&root, &sum));
+        self.mul(&big, &sigmoid)
+    }
+
+    /// 2/√π · Σ (-1)^n x^(2n+1) / (n! (2n+1)); the terms reach e^(x²), which the precision covers up to 7.
+    fn erf(&mut self, x: f64) -> BigFloat {
+        if x.abs() > 7.0 {
+            return self.of(x.signum());
+        }
+        let big = self.of(x);
+        let square = self.mul(&big, &big);
+        let (mut power, mut sum, mut n) = (big.clone(), big.clone(), 0u32);
+        while n < 10 || power.exponent() > sum.exponent().map(|e| e - self.bits as i32) {
+            n += 1;
+            power = self.div(&self.mul(&power, &square), &self.of(-(n as f64)));
+            sum = self.add(&sum, &self.div(&power, &self.of((2 * n + 1) as f64)));
+            if power.is_zero() {
+                break;
+            }
+        }
+        let root = self.constants.pi(self.bits, NEAREST).sqrt(self.bits, NEAREST);
+        self.div(&self.mul(&sum, &self.of(2.0)), &root)
+    }
+
+    /// sin or cos; the reduction of a large argument needs as many bits as its exponent.
+    fn turn(&mut self, x: f64, sine: bool) -> BigFloat {
+        let bits = self.bits + if x.abs() > 1e6 { 1100 } else { 0 };
+        let big = exactly(x, bits);
+        if sine {
+            big.sin(bits, NEAREST, &mut self.constants)
+        } else {
+            big.cos(bits, NEAREST, &mut self.constants)
+        }
+    }
+}
+
+/// The float at a precision. The crate mistakes subnormal numbers, so they are scaled on the way.
+fn exactly(x: f64, bits: usize) -> BigFloat {
+    if x.abs() >= f64::MIN_POSITIVE {
+        return BigFloat::from_f64(x, bits);
+    }
+    let scale = 2f64.powi(200);
+    BigFloat::from_f64(x * scale, bits).div(&BigFloat::from_f64(scale, bits), bits, NEAREST)
+}
+
+/// Significand in [1/2, 1) and exponent.
+fn parts(x: &BigFloat) -> (f64, i32) {
+    let Some((words, _, sign, exponent, _)) = x.as_raw_parts() else { return (0.0, 0) };
+    let top = words.last().map_or(0.0, |&w| w as f64 / 2f64.powi(64));
+    let next = words.iter().rev().nth(1).map_or(0.0, |&w| w as f64 / 2f64.powi(128));
+    (if sign == Sign::Neg { -(top + next) } else { top + next }, exponent)
+}
+
+/// Distance in units in the last place of an `f64` of the true value's size; infinity counts as 2^1024.
+fn ulps(got: f64, truth: &BigFloat) -> f64 {
+    assert!(!got.is_nan() && !truth.is_nan());
+    let (_, exponent) = parts(truth);
+    let capped = if truth.is_zero() { -1021 } else { exponent.clamp(-1021, 1024) };
+    let mut big = exactly(if got.is_infinite() { 2f64.powi(1023).copysign(got) } else { got }, 1300);
+    if got.is_infinite() {
+        if exponent > 1024 {
+            return 0.0;
+        }
+        big = big.mul(&BigFloat::from_f64(2.0, 64), 1300, NEAREST);
+    }
+    let (difference, scale) = parts(&big.sub(truth, 1300, NEAREST));
+    let scale = scale - (capped - 53);
+    if difference == 0.0 || scale < -100 { 0.0 } else { difference.abs() * 2f64.powi(scale.min(1000)) }
+}
+
+/// How many random arguments each distribution gives; the recorded maxima were measured with 200000.
+fn points() -> usize {
+    std::env::var("ACCURACY_POINTS").ok().and_then(|n| n.parse().ok()).unwrap_or(600)
+}
+
+struct Worst {
+    name: &'static str,
+    limit: f64,
+    error: f64,
+    at: String,
+}
+
+impl Worst {
+    fn new(name: &'static str, limit: f64) -> Worst {
+        Worst { name, limit, error: 0.0, at: String::new() }
+    }
+    fn see(&mut self, got: f64, truth: &BigFloat, at: &dyn std::fmt::Debug) {
+        let error = ulps(got, truth);
+        assert!(error <= self.limit, "{}{at:?} = {got:e}: {error} ulp, limit {}", self.name, self.limit);
+        if error > self.error {
+            (self.error, self.at) = (error, format!("{at:?}"));
+        }
+    }
+}
+
+impl Drop for Worst {
+    fn drop(&mut self) {
+        println!("{:<8} f64 max {:.4} ulp at {}", self.name, self.error, self.at);
+    }
+}
+
+fn neighbours(x: f64) -> impl Iterator<Item = f64> {
+    (x.abs().to_bits().saturating_sub(2)..=x.abs().to_bits() + 2)
+        .map(move |b| f64::from_bits(b).copysign(x))
+        .filter(|x| x.is_finite())
+}
+
+/// Random arguments of every size below `top`, dense ones in each interval, and the given hard ones with neighbours.
+fn check<O: Unary>(
+    intervals: &[(f64, f64)],
+    top: f64,
+    hard: &[f64],
+    mut truth: impl FnMut(&mut Big, f64) -> BigFloat,
+) {
+    let mut big = Big::new(320);
+    let mut stream = Stream(11);
+    let mut worst = Worst::new(O::INFO.name, O::INFO.max_ulp);
+    let mut see = |x: f64| worst.see(<O as Apply1<f64>>::value(x), &truth(&mut big, x), &x);
+    for &(low, high) in intervals {
+        (0..points()).for_each(|_| see(stream.between(low, high)));
+    }
+    let signed = intervals[0].0 < 0.0;
+    for _ in 0..points() {
+        let x = f64::from_bits(stream.next());
+        let x = if signed { x } else { x.abs() };
+        if x.is_finite() && x.abs() < top {
+            see(x);
+        }
+    }
+    hard.iter().flat_map(|&x| neighbours(x)).for_each(&mut see);
+}
+
+#[test]
+fn exp() {
+    // The ends: overflow, the normal range, the last subnormal.
+    let hard =
+        [709.782712893384, -708.3964185322641, -745.1332191019411, -744.4400719213812, 1e-300, 0.34657359];
+    check::<ops::exp::Exp>(&[(-1.0, 1.0), (-745.0, 709.0), (-745.2, -708.0)], 746.0, &hard, |b, x| {
+        b.exp(&b.of(x))
+    });
+}
+
+#[test]
+fn expm1() {
+    let hard = [709.782712893384, -40.0, -37.4, 36.7, 37.4, 0.34657359, -0.34657359, 1e-300, 5e-324, 1e-17];
+    check::<ops::expm1::Expm1>(&[(-1.0, 1.0), (-42.0, 42.0), (0.0, 709.0)], 709.0, &hard, Big::expm1);
+}
+
+#[test]
+fn log() {
+    let hard =
+        [1.0, 1.0 - 1e-10, 0.7071067811865476, 1.4142135623730951, f64::MIN_POSITIVE, 5e-324, f64::MAX];
+    check::<ops::log::Log>(&[(0.5, 2.0), (0.99, 1.01), (0.0, 100.0)], f64::MAX, &hard, |b, x| b.ln(&b.of(x)));
+}
+
+#[test]
+fn log1p() {
+    let hard = [
+        -0.9999999999,
+        -0.2928932188134524,
+        0.41421356237309503,
+        1e-17,
+        5e-324,
+        1.0,
+        9007199254740993.0,
+        1e300,
+    ];
+    let truth = |b: &mut Big, x: f64| b.log1p(x.max(-0.9999999999999999));
+    check::<ops::log1p::Log1p>(&[(-0.9999, 1.0), (-0.01, 0.01), (0.0, 100.0)], 0.99, &hard, truth);
+}
+
+/// Numbers very near a multiple of π/2: the worst of all `f64`, and the nearest numbers to many multiples.
+fn near_multiples() -> Vec<f64> {
+    let mut all = vec![
+        6381956970095103.0 * 2f64.powi(797),
+        52707178.0,
+        52707179.0,
+        f64::MAX,
+        1e22,
+        2f64.powi(1000),
+        1e-300,
+    ];
+    all.extend((1..400).map(|n| n as f64 * std::f64::consts::FRAC_PI_2));
+    all.extend((1..60).map(|k| 1.7f64.powi(k).round() * std::f64::consts::FRAC_PI_2));
+    all
+}
+
+const ANGLES: [(f64, f64); 5] = [(-0.8, 0.8), (-7.0, 7.0), (-1e4, 1e4), (-5e7, 5e7), (-1e9, 1e9)];
+
+#[test]
+fn sin() {
+    check::<ops::sin::Sin>(&ANGLES, f64::INFINITY, &near_multiples(), |b, x| b.turn(x, true));
+}
+
+#[test]
+fn cos() {
+    check::<ops::cos::Cos>(&ANGLES, f64::INFINITY, &near_multiples(), |b, x| b.turn(x, false));
+}
+
+#[test]
+fn tanh() {
+    let hard = [0.55, -0.55, 19.06, 20.0, 1e-8, 1e-300, 5e-324, 0.17];
+    check::<ops::tanh::Tanh>(&[(-0.6, 0.6), (-3.0, 3.0), (-22.0, 22.0)], f64::INFINITY, &hard, Big::tanh);
+}
+
+#[test]
+fn sigmoid() {
+    let hard = [-745.1, -708.4, -36.7, 36.8, 1e-17, -1e-17];
+    let truth = |b: &mut Big, x: f64| b.logistic(&b.of(x));
+    check::<ops::sigmoid::Sigmoid>(&[(-1.0, 1.0), (-40.0, 40.0), (-745.0, -30.0)], 746.0, &hard, truth);
+}
+
+#[test]
+fn erf() {
+    let hard = [1.0, -1.0, 5.92, 6.0, 1e-300, 5e-324, 1e-8];
+    check::<ops::erf::Erf>(&[(-1.1, 1.1), (-3.0, 3.0), (1.0, 6.1)], f64::INFINITY, &hard, Big::erf);
+}
+
+#[test]
+fn gelu() {
+    let hard = [-21.4, -20.9, 8.0, 1e-300, 5e-324, -5e-324, -0.1, 24.0];
+    check::<ops::gelu::Gelu>(&[(-1.0, 1.0), (-9.0, 9.0), (-21.4, -8.0)], 21.4, &hard, Big::gelu);
+}
+
+#[test]
+fn pow() {
+    let mut big = Big::new(320);
+    let mut stream = Stream(5);
+    let mut worst = Worst::new("pow", ops::pow::Pow::INFO.max_ulp);
+    let mut see = |a: f64, b: f64| {
+        let log = big.ln(&big.of(a));
+        let exponent = big.mul(&log, &big.of(b));
+        if parts(&exponent).1 < 11 {
+            let truth = big.exp(&exponent);
+            worst.see(<ops::pow::Pow as Apply2<f64>>::apply(a, b), &truth, &(a, b));
+        }
+    };
+    for _ in 0..points() {
+        see(stream.between(0.0, 10.0), stream.between(-300.0, 300.0));
+        see(1.0 + stream.between(-1e-3, 1e-3), stream.between(-7e5, 7e5));
+        see(1.0 + stream.between(-1e-9, 1e-9), stream.between(-7e11, 7e11));
+        let a = f64::from_bits(stream.next() >> 1);
+        if a.is_finite() && a > 0.0 {
+            // Results over the whole range, subnormal ones too.
+            see(a, stream.between(-745.0, 709.0) / a.ln());
+            see(a, stream.between(-3.0, 3.0));
+        }
+    }
+    // Largest finite results, exact powers, halfway cases, bases next to one.
+    for (a, b) in
+        [(2.0, 1023.5), (2.0, -1074.0), (3.0, 33.0), (1.5, 40.0), (10.0, 22.0), (10.0, -5.0), (f64::MAX, 0.5)]
+    {
+        neighbours(a).for_each(|a| neighbours(b).for_each(|b| see(a, b)));
+    }
+    for (a, b) in [(1.0 + f64::EPSILON, 3e18), (1.0 - f64::EPSILON / 2.0, 3e18), (0.7071067811865476, 2000.0)]
+    {
+        see(a, b);
+    }
+}

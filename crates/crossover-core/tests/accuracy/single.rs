@@ -1,0 +1,117 @@
+//! `f32` bodies against `f64` references.
+
+use crossover_core::ops::{self, Apply1, Apply2, ApplyPart, Binary, Part, Unary};
+use num_complex::Complex;
+
+use crate::{Stream, for_each_function, truth};
+
+/// Arguments where something changes: zeros, ends of the range, limits of the methods, neighbours of each.
+fn corners() -> Vec<f32> {
+    let values = [
+        0.0,
+        1.0,
+        0.5,
+        0.55,
+        1.5,
+        2.0,
+        4.0,
+        9.0,
+        10.0,
+        12.0,
+        16.6,
+        17.3,
+        20.0,
+        88.0,
+        88.72284,
+        89.0,
+        87.33655,
+        103.97208,
+        104.0,
+        205887.0,
+        1e10,
+        1e38,
+        f32::MIN_POSITIVE,
+        f32::MAX,
+        f32::INFINITY,
+        f32::EPSILON,
+        1e-45,
+        1e-39,
+        0.78539816,
+        1.5707964,
+        3.1415927,
+        0.7071068,
+        1.4142135,
+        0.34657359,
+        16367173.0 * (1u64 << 40) as f32 * (1u64 << 32) as f32,
+    ];
+    let mut all = vec![f32::NAN, -f32::NAN];
+    for v in values {
+        for bits in v.to_bits().saturating_sub(2)..=v.to_bits() + 2 {
+            all.extend([f32::from_bits(bits), -f32::from_bits(bits)]);
+        }
+    }
+    all
+}
+
+fn check<O: Unary>(reference: fn(f64) -> f64) {
+    const STRIDE: usize = 10007; // prime, so that every low bit pattern occurs
+    let sample = (0..=u32::MAX).step_by(STRIDE).map(f32::from_bits);
+    for x in sample.chain(corners()) {
+        let got = <O as Apply1<f32>>::value(x);
+        let error = truth::ulps(got, reference(x as f64));
+        let limit = O::INFO.max_ulp;
+        assert!(error <= limit, "{}({x:e}) = {got:e}: {error} ulp, limit {limit}", O::INFO.name);
+    }
+}
+
+macro_rules! single_tests {
+    ($($op:ident $module:ident $reference:path;)*) => {$(
+        #[test]
+        fn $module() {
+            check::<ops::$module::$op>($reference);
+        }
+    )*};
+}
+
+for_each_function!(single_tests);
+
+#[test]
+fn pow() {
+    let mut stream = Stream(7);
+    let check = |a: f32, b: f32| {
+        let got = <ops::pow::Pow as Apply2<f32>>::apply(a, b);
+        let error = truth::ulps(got, (a as f64).powf(b as f64));
+        let limit = ops::pow::Pow::INFO.max_ulp;
+        assert!(error <= limit, "pow({a:e}, {b:e}) = {got:e}: {error} ulp, limit {limit}");
+    };
+    let corners = corners();
+    for &a in &corners {
+        for b in corners.iter().copied().chain([3.0, -3.0, 1.0 / 3.0, 7.5, 16777217.0]) {
+            check(a, b);
+        }
+    }
+    for _ in 0..100_000 {
+        check(f32::from_bits(stream.next() as u32), f32::from_bits(stream.next() as u32));
+        check(stream.between(0.0, 8.0) as f32, stream.between(-60.0, 60.0) as f32);
+        check(1.0 + stream.between(-1e-3, 1e-3) as f32, stream.between(-1e5, 1e5) as f32);
+    }
+}
+
+#[test]
+fn modulus() {
+    let mut stream = Stream(9);
+    let check = |re: f32, im: f32| {
+        let got = <ops::modulus::Modulus as ApplyPart<Complex<f32>>>::apply(Complex::new(re, im));
+        let error = truth::ulps(got, (re as f64).hypot(im as f64));
+        let limit = ops::modulus::Modulus::INFO.max_ulp;
+        assert!(error <= limit, "|{re:e} + {im:e} i| = {got:e}: {error} ulp, limit {limit}");
+    };
+    let corners = corners();
+    for &re in &corners {
+        corners.iter().for_each(|&im| check(re, im));
+    }
+    for _ in 0..200_000 {
+        check(f32::from_bits(stream.next() as u32), f32::from_bits(stream.next() as u32));
+        check(stream.between(-1.0, 1.0) as f32, stream.between(-1.0, 1.0) as f32);
+    }
+}

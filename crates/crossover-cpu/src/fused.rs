@@ -1,0 +1,342 @@
+//! Running fused kernels: which thread does which units, and how a unit's tiles are walked.
+#![allow(unsafe_code)]
+
+use std::{
+    ops::Range,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use crossover_plan::kernel::Fused;
+use crossover_runtime::{Error, Executable, Launch, Result};
+use smallvec::SmallVec;
+
+use crate::{
+    accumulate::{self, Accumulator, Depth},
+    frame::{Arguments, Frame, Tile},
+    geometry::{Geometry, Mode},
+    lower,
+    program::{Program, Stage},
+    scratch::Scratch,
+    threads::Threads,
+    tile::Tiles,
+};
+
+/// Pieces of work per thread: enough to even out differences, few enough that claiming them costs nothing.
+const PIECES: usize = 8;
+/// Shortest piece worth claiming, in nanoseconds.
+const PIECE: f64 = 10_000.0;
+/// Bytes of a stage's results that threads of one unit share.
+const SHARED: usize = 1 << 20;
+
+/// A fused kernel made ready for this processor.
+#[derive(Debug)]
+pub struct FusedKernel {
+    program: Program,
+    threads: Arc<Threads>,
+    /// Nanoseconds of work above which threads help.
+    threshold: f64,
+}
+
+/// Memory that threads write disjoint parts of.
+#[derive(Clone, Copy)]
+struct Shared(*mut u8);
+
+// SAFETY: whoever uses the pointer writes only the entries of its own piece, or reads what was written before the
+// threads started.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    fn at(self) -> *mut u8 {
+        self.0
+    }
+}
+
+impl FusedKernel {
+    /// Lowers a kernel.
+    pub fn new(fused: &Fused, tiles: &'static Tiles, threads: Arc<Threads>, threshold: f64) -> Result<FusedKernel> {
+        let program = lower::lower(fused, tiles, threads.count(), threshold)?;
+        Ok(FusedKernel { program, threads, threshold })
+    }
+
+    /// Ranges of units, on this thread or on all.
+    fn run_units(&self, arguments: &Arguments<'_>) -> Result<()> {
+        let units = self.program.geometry.units();
+        if self.threads.count() == 1 || self.program.cost < self.threshold || units == 1 {
+            return run_range(arguments, 0..units);
+        }
+        let pieces = (self.program.cost / PIECE).min((self.threads.count() * PIECES) as f64).max(1.0);
+        let failed = AtomicBool::new(false);
+        self.threads.each(units, units.div_ceil(pieces as usize), |range| {
+            if run_range(arguments, range).is_err() {
+                failed.store(true, Ordering::Relaxed);
+            }
+        });
+        if failed.into_inner() { Err(out_of_scratch(self.program.frame.bytes)) } else { Ok(()) }
+    }
+
+    /// Every unit on all threads, with a barrier after each stage.
+    fn run_split(&self, arguments: &Arguments<'_>) -> Result<()> {
+        let program = &self.program;
+        let geometry = &program.geometry;
+        let scratch = Scratch::take(program.frame.bytes)?;
+        let mut frame = Frame::new(arguments, &scratch);
+        prologue(&mut frame);
+        for unit in 0..geometry.units() {
+            for stage in &program.stages {
+                frame.go(unit_line(geometry, unit));
+                let tile = setup_tile(geometry, unit);
+                frame.place(tile);
+                // SAFETY: the frame is at the unit; earlier stages are finished.
+                unsafe { frame.execute(&stage.setup) };
+                if !stage.body.is_empty() || !stage.reductions.is_empty() {
+                    self.split_stage(arguments, &mut frame, stage, unit, tile.reduced)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn split_stage(
+        &self,
+        arguments: &Arguments<'_>,
+        frame: &mut Frame<'_>,
+        stage: &Stage,
+        unit: usize,
+        width: usize,
+    ) -> Result<()> {
+        let (program, geometry) = (&self.program, &self.program.geometry);
+        let entry: usize = stage.reductions.iter().map(|r| accumulate::entry(geometry, r)).sum();
+        let depth = accumulate::depth(geometry, SHARED / entry.max(16));
+        let span = accumulate::span(geometry, depth);
+        let results = Scratch::take((entry * depth.results).max(64))?;
+        let shared = Shared(results.start());
+        let persistent = Shared(frame.base);
+        let grain = depth.results.div_ceil(self.threads.count() * PIECES).max(1);
+        let failed = AtomicBool::new(false);
+        self.threads.each(depth.results, grain, |range| {
+            let Ok(scratch) = Scratch::take(program.frame.bytes) else {
+                return failed.store(true, Ordering::Relaxed);
+            };
+            let mut frame = Frame::new(arguments, &scratch);
+            let (at, bytes) = program.frame.persistent;
+            // SAFETY: both frames have the layout of the program; the first one does not change meanwhile.
+            unsafe { std::ptr::copy_nonoverlapping(persistent.at().add(at), frame.base.add(at), bytes) };
+            let mut accumulators = SmallVec::<[Accumulator<'_>; 2]>::new();
+            let mut place = frame.base.wrapping_add(program.frame.accumulators);
+            let mut column = 0;
+            for reduction in &stage.reductions {
+                let bytes = accumulate::entry(geometry, reduction);
+                let first = if reduction.op.is_arg() { range.start / grain } else { range.start };
+                // SAFETY: the results have `depth.results` entries per reduction, and this piece fills its own.
+                let results = unsafe { shared.at().add(column * depth.results + first * bytes) };
+                // SAFETY: the frame has room for deeper accumulators than these.
+                let (mut accumulator, end) =
+                    unsafe { Accumulator::new(geometry, reduction, depth, place, Some(results)) };
+                accumulator.narrow(width);
+                accumulators.push(accumulator);
+                place = end;
+                column += bytes;
+            }
+            let rows = range.start * span..(range.end * span).min(geometry.reduce);
+            walk(&mut frame, stage, unit, rows, &mut accumulators);
+        });
+        if failed.into_inner() {
+            return Err(out_of_scratch(program.frame.bytes));
+        }
+        let mut column = 0;
+        for reduction in &stage.reductions {
+            let place = frame.base.wrapping_add(program.frame.accumulators);
+            // SAFETY: as above; all pieces are complete.
+            unsafe {
+                let results = shared.at().add(column * depth.results);
+                let (mut all, _) = Accumulator::new(geometry, reduction, depth, place, Some(results));
+                all.narrow(width);
+                let entries = if reduction.op.is_arg() { depth.results.div_ceil(grain) } else { depth.results };
+                all.finish(entries, frame.register(reduction.out), width);
+            }
+            column += accumulate::entry(geometry, reduction);
+        }
+        Ok(())
+    }
+}
+
+impl Executable for FusedKernel {
+    fn run(&self, launch: &Launch<'_>) -> Result<()> {
+        if self.program.geometry.units() == 0 {
+            return Ok(());
+        }
+        let arguments = Arguments { program: &self.program, launch };
+        if self.program.split { self.run_split(&arguments) } else { self.run_units(&arguments) }
+    }
+}
+
+fn out_of_scratch(bytes: usize) -> Error {
+    Error::OutOfMemory { device: "CPU".into(), requested: bytes as u64, free: 0, reserved: 0 }
+}
+
+/// Uniform values, computed as if for the largest tile.
+#[inline]
+fn prologue(frame: &mut Frame<'_>) {
+    let geometry = &frame.program.geometry;
+    if frame.program.prologue.is_empty() {
+        return;
+    }
+    frame.tile = Tile {
+        count: geometry.tile,
+        reduced: geometry.reduced(),
+        rows: geometry.rows,
+        columns: geometry.columns,
+        ..Tile::default()
+    };
+    // SAFETY: the prologue reads only scalars and uniform operands, and fills places of a full tile.
+    unsafe { frame.execute(&frame.program.prologue) };
+}
+
+/// Units of a range, one after another on this thread.
+#[inline]
+fn run_range(arguments: &Arguments<'_>, range: Range<usize>) -> Result<()> {
+    let program = arguments.program;
+    let scratch = Scratch::take(program.frame.bytes)?;
+    let mut frame = Frame::new(arguments, &scratch);
+    prologue(&mut frame);
+    if program.geometry.mode == Mode::Inline {
+        inline(&mut frame, range);
+    } else {
+        range.for_each(|unit| staged(&mut frame, unit));
+    }
+    Ok(())
+}
+
+/// Tiles of an inline kernel.
+#[inline]
+fn inline(frame: &mut Frame<'_>, range: Range<usize>) {
+    let program = frame.program;
+    let geometry = &program.geometry;
+    let Some(stage) = program.stages.first() else { return };
+    let tiles = geometry.tiles();
+    let (mut line, mut k) = (range.start / tiles, range.start % tiles);
+    for _ in range {
+        frame.go(line);
+        let start = k * geometry.tile;
+        let count = geometry.tile.min(geometry.flat - start);
+        let tile = if geometry.grouped {
+            let rows = count / geometry.columns;
+            let reduced_start = start / geometry.columns;
+            Tile { start, count, reduced_start, reduced: rows, rows, columns: geometry.columns, local: 0 }
+        } else {
+            Tile { start, count, reduced_start: 0, reduced: 1, rows: 1, columns: count, local: 0 }
+        };
+        frame.place(tile);
+        // SAFETY: the tile lies inside the flat part of a line of the space.
+        unsafe { frame.execute(&stage.body) };
+        k += 1;
+        if k == tiles {
+            (line, k) = (line + 1, 0);
+        }
+    }
+}
+
+/// The first line of a unit.
+fn unit_line(geometry: &Geometry, unit: usize) -> usize {
+    match geometry.mode {
+        Mode::Columns => unit / geometry.strips * geometry.reduce.max(1),
+        _ => unit,
+    }
+}
+
+/// The tile on which reduced values of a unit are computed.
+fn setup_tile(geometry: &Geometry, unit: usize) -> Tile {
+    let (start, width) = match geometry.mode {
+        Mode::Columns => {
+            let start = unit % geometry.strips * geometry.columns;
+            (start, geometry.columns.min(geometry.flat - start))
+        }
+        _ => (0, geometry.columns),
+    };
+    let reduced = if geometry.mode == Mode::Rows { 1 } else { width };
+    // Values repeated to a full tile are repeated for the largest one.
+    let (count, rows) = if geometry.mode == Mode::Columns { (width, 1) } else { (geometry.tile, geometry.rows) };
+    Tile { start, count, reduced_start: start, reduced, rows, columns: width, local: 0 }
+}
+
+/// All stages of one unit on this thread.
+fn staged(frame: &mut Frame<'_>, unit: usize) {
+    let program = frame.program;
+    let geometry = &program.geometry;
+    let depth: Depth = accumulate::whole(geometry);
+    for stage in &program.stages {
+        frame.go(unit_line(geometry, unit));
+        let tile = setup_tile(geometry, unit);
+        frame.place(tile);
+        // SAFETY: the frame is at the unit; earlier stages are finished.
+        unsafe { frame.execute(&stage.setup) };
+        if stage.body.is_empty() && stage.reductions.is_empty() {
+            continue;
+        }
+        let mut accumulators = SmallVec::<[Accumulator<'_>; 2]>::new();
+        let mut place = frame.base.wrapping_add(program.frame.accumulators);
+        for reduction in &stage.reductions {
+            // SAFETY: the frame has room for the accumulators of each stage.
+            let (mut accumulator, end) = unsafe { Accumulator::new(geometry, reduction, depth, place, None) };
+            accumulator.narrow(tile.reduced);
+            accumulators.push(accumulator);
+            place = end;
+        }
+        walk(frame, stage, unit, 0..geometry.reduce, &mut accumulators);
+        for (accumulator, reduction) in accumulators.iter_mut().zip(&stage.reductions) {
+            // SAFETY: the walk has completed the entries; results have permanent places.
+            unsafe { accumulator.finish(accumulator.done(), frame.register(reduction.out), tile.reduced) };
+        }
+    }
+}
+
+/// The tiles of a unit whose elements (rows, for columns) lie in a range of the reduced group.
+fn walk(
+    frame: &mut Frame<'_>,
+    stage: &Stage,
+    unit: usize,
+    range: Range<usize>,
+    accumulators: &mut [Accumulator<'_>],
+) {
+    let geometry = &frame.program.geometry;
+    let setup = setup_tile(geometry, unit);
+    let line = unit_line(geometry, unit);
+    let per_tile = match geometry.mode {
+        Mode::Rows => geometry.tile,
+        Mode::Columns => 1,
+        _ => geometry.rows,
+    };
+    let mut at = range.start;
+    while at < range.end {
+        let n = per_tile.min(range.end - at);
+        let tile = match geometry.mode {
+            Mode::Rows => {
+                Tile { start: at, count: n, reduced_start: 0, reduced: 1, rows: 1, columns: n, local: at }
+            }
+            Mode::Columns => Tile { local: at * geometry.columns, rows: 1, ..setup },
+            _ => {
+                let width = geometry.columns;
+                Tile { start: at * width, count: n * width, rows: n, local: at * width, ..setup }
+            }
+        };
+        frame.go(if geometry.mode == Mode::Columns { line + at } else { line });
+        frame.place(tile);
+        // SAFETY: the tile lies inside the unit.
+        unsafe {
+            frame.execute(&stage.body);
+            for (accumulator, reduction) in accumulators.iter_mut().zip(&stage.reductions) {
+                accumulator.push(frame.register(reduction.from), &tile, at);
+            }
+        }
+        at += n;
+    }
+    for accumulator in accumulators {
+        // SAFETY: all tiles of the range have been pushed.
+        unsafe { accumulator.flush(setup.reduced) };
+    }
+}

@@ -1,0 +1,330 @@
+//! Matrix products over the last two axes.
+//!
+//! Floats and complex numbers go through `gemm`, which takes any strides. 16-bit floats are widened panel by panel,
+//! accumulated in `f32` and rounded once. Integers wrap. An inner length of 0 gives zeros. NaNs are canonical.
+#![allow(unsafe_code)]
+
+use std::sync::Arc;
+
+use crossover_core::{DType, lane::FloatLane};
+use crossover_plan::kernel::Call;
+use crossover_runtime::{Block, Error, Executable, Launch, Result};
+use gemm::Parallelism;
+use num_complex::Complex;
+
+use crate::{memory::Pool, threads::Threads, tile::Tiles, window::View};
+
+/// Multiply-adds below which one thread works alone.
+const ALONE: usize = 1 << 20;
+/// Bytes of a widened panel of each operand.
+const PANEL: usize = 8 << 20;
+
+/// One operand: where each batch starts, and the strides of its matrix.
+#[derive(Debug)]
+struct Matrix {
+    offset: isize,
+    batches: View,
+    rows: isize,
+    columns: isize,
+}
+
+impl Matrix {
+    /// Position of the first element of a batch.
+    fn start(&self, batch: usize) -> isize {
+        let mut at = self.offset;
+        self.batches.runs(batch, 1, |position, _, _| at += position);
+        at
+    }
+}
+
+/// A matrix product made ready.
+#[derive(Debug)]
+pub struct MatMul {
+    dtype: DType,
+    left: Matrix,
+    right: Matrix,
+    batches: usize,
+    m: usize,
+    k: usize,
+    n: usize,
+    tiles: &'static Tiles,
+    threads: Arc<Threads>,
+    pool: Arc<Pool>,
+}
+
+impl MatMul {
+    /// Prepares a call.
+    pub fn new(call: &Call, tiles: &'static Tiles, threads: Arc<Threads>, pool: Arc<Pool>) -> Result<MatMul> {
+        let [left, right] = call.operands.as_slice() else {
+            return Err(Error::Internal(format!("matmul with {} operands", call.operands.len())));
+        };
+        let rank = left.layout.shape.rank();
+        if rank < 2 || right.layout.shape.rank() != rank || left.dtype != right.dtype {
+            return Err(Error::Internal("matmul operands differ in rank or dtype".into()));
+        }
+        if left.dtype == DType::Bool {
+            return Err(Error::Unsupported { device: "CPU".into(), what: "matmul of bool".into() });
+        }
+        let matrix = |operand: &crossover_plan::kernel::Operand| {
+            let (dims, strides) = (operand.layout.shape.dims(), &operand.layout.strides);
+            Matrix {
+                offset: operand.layout.offset as isize,
+                batches: View::new(&dims[..rank - 2], &strides[..rank - 2]),
+                rows: strides[rank - 2],
+                columns: strides[rank - 1],
+            }
+        };
+        let (a, b) = (left.layout.shape.dims(), right.layout.shape.dims());
+        Ok(MatMul {
+            dtype: left.dtype,
+            batches: a[..rank - 2].iter().product(),
+            m: a[rank - 2],
+            k: a[rank - 1],
+            n: b[rank - 1],
+            left: matrix(left),
+            right: matrix(right),
+            tiles,
+            threads,
+            pool,
+        })
+    }
+
+    /// Batches one by one on all threads, or spread over them when each is small.
+    fn each_batch(&self, f: impl Fn(usize, Parallelism) + Sync) {
+        let work = self.m * self.n * self.k.max(1);
+        let threads = self.threads.count();
+        if threads == 1 || work * self.batches <= ALONE {
+            (0..self.batches).for_each(|b| f(b, Parallelism::None));
+        } else if self.batches >= threads || work <= ALONE {
+            let grain = self.batches.div_ceil(4 * threads).max(ALONE / 2 / work.max(1)).max(1);
+            self.threads.each(self.batches, grain, |range| range.for_each(|b| f(b, Parallelism::None)));
+        } else {
+            self.threads.install(|| (0..self.batches).for_each(|b| f(b, Parallelism::Rayon(threads))));
+        }
+    }
+
+    fn float<T: Float>(&self, launch: &Launch<'_>) {
+        let (a, b, out) = addresses(launch);
+        self.each_batch(|batch, parallelism| {
+            let a = (a as *const T).wrapping_offset(self.left.start(batch));
+            let b = (b as *const T).wrapping_offset(self.right.start(batch));
+            let out = (out as *mut T).wrapping_add(batch * self.m * self.n);
+            // SAFETY: `Launch::new` has checked that operands and result lie inside their blocks; batches of the result
+            // are disjoint.
+            unsafe {
+                let left = (a, self.left.rows, self.left.columns);
+                product((self.m, self.n, self.k), out, self.n, left, (b, self.right.rows, self.right.columns), parallelism);
+                std::slice::from_raw_parts_mut(out, self.m * self.n).iter_mut().for_each(|x| *x = x.canonical());
+            }
+        });
+    }
+
+    /// 16-bit floats: panels of both operands as `f32`, one result panel at a time.
+    fn half(&self, launch: &Launch<'_>) -> Result<()> {
+        let (a, b, out) = addresses(launch);
+        let (m, n, k) = (self.m, self.n, self.k.max(1));
+        let columns = (PANEL / 4 / k).clamp(16, n.max(16)).min(n);
+        let rows = (PANEL / 4 / k.max(columns)).clamp(16, m.max(16)).min(m);
+        let panel = |elements: usize| Panel::new(&self.pool, elements * 4);
+        let (left, right, sums) = (panel(rows * k)?, panel(k * columns)?, panel(rows * columns)?);
+        let (widen, narrow) = match ((self.tiles.half)(self.dtype, true), (self.tiles.half)(self.dtype, false)) {
+            (Some(widen), Some(narrow)) => (widen, narrow),
+            _ => return Err(Error::Internal(format!("{} is not a 16-bit float", self.dtype))),
+        };
+        let gather = (self.tiles.gather)(2);
+        let mut line = vec![0u16; k.max(columns)];
+        // Widens `count` lines of `length` elements into a panel whose lines follow each other.
+        let mut fill = |to: &Panel<'_>, from: usize, start: isize, lines: (usize, isize), along: (usize, isize)| {
+            for i in 0..lines.0 {
+                let at = (from as *const u16).wrapping_offset(start + i as isize * lines.1).cast::<u8>();
+                let out = to.at().wrapping_add(i * along.0 * 4);
+                // SAFETY: the line lies inside the operand, and the panel has room for it.
+                unsafe {
+                    let side_by_side = along.1 == 1;
+                    if !side_by_side {
+                        gather(at, along.1, line.as_mut_ptr().cast(), along.0);
+                    }
+                    let at = if side_by_side { at } else { line.as_ptr().cast() };
+                    widen(at, at, at, out, along.0);
+                }
+            }
+        };
+        for batch in 0..self.batches {
+            let (la, lb) = (self.left.start(batch), self.right.start(batch));
+            for j in (0..n).step_by(columns.max(1)) {
+                let nb = columns.min(n - j);
+                fill(&right, b, lb + j as isize * self.right.columns, (self.k, self.right.rows), (nb, self.right.columns));
+                for i in (0..m).step_by(rows.max(1)) {
+                    let mb = rows.min(m - i);
+                    fill(&left, a, la + i as isize * self.left.rows, (mb, self.left.rows), (self.k, self.left.columns));
+                    let work = mb * nb * self.k;
+                    let threads = self.threads.count();
+                    let parallelism =
+                        if threads > 1 && work > ALONE { Parallelism::Rayon(threads) } else { Parallelism::None };
+                    let (l, r, s) = (left.at() as usize, right.at() as usize, sums.at() as usize);
+                    self.threads.install(|| {
+                        let left = (l as *const f32, self.k as isize, 1);
+                        let right = (r as *const f32, nb as isize, 1);
+                        // SAFETY: the panels were filled to these shapes.
+                        unsafe { product((mb, nb, self.k), s as *mut f32, nb, left, right, parallelism) }
+                    });
+                    for row in 0..mb {
+                        let from = sums.at().wrapping_add(row * nb * 4);
+                        let to = (out as *mut u16).wrapping_add((batch * m + i + row) * n + j);
+                        // SAFETY: the row lies inside the result.
+                        unsafe { narrow(from, from, from, to.cast(), nb) };
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn int<T: Int>(&self, launch: &Launch<'_>) {
+        let (a, b, out) = addresses(launch);
+        let work = self.m * self.n * self.k.max(1) * self.batches;
+        let rows = self.batches * self.m;
+        let grain = if work <= ALONE { rows } else { rows.div_ceil(4 * self.threads.count()) };
+        self.threads.each(rows, grain, |range| {
+            for row in range {
+                let (batch, i) = (row / self.m, row % self.m);
+                let a = (a as *const T).wrapping_offset(self.left.start(batch) + i as isize * self.left.rows);
+                let b = (b as *const T).wrapping_offset(self.right.start(batch));
+                // SAFETY: `Launch::new` has checked operands and result; rows of the result are disjoint.
+                unsafe {
+                    let out = std::slice::from_raw_parts_mut((out as *mut T).add(row * self.n), self.n);
+                    out.fill(T::default());
+                    for p in 0..self.k {
+                        let x = *a.wrapping_offset(p as isize * self.left.columns);
+                        let b = b.wrapping_offset(p as isize * self.right.rows);
+                        if self.right.columns == 1 {
+                            let b = std::slice::from_raw_parts(b, self.n);
+                            out.iter_mut().zip(b).for_each(|(o, &y)| *o = o.plus(x.times(y)));
+                        } else {
+                            for (j, o) in out.iter_mut().enumerate() {
+                                *o = o.plus(x.times(*b.wrapping_offset(j as isize * self.right.columns)));
+                            }
+                        }
+                    }
+                }
+            }
+        });
+    }
+}
+
+impl Executable for MatMul {
+    fn run(&self, launch: &Launch<'_>) -> Result<()> {
+        if self.batches * self.m * self.n == 0 {
+            return Ok(());
+        }
+        match self.dtype {
+            DType::F32 => self.float::<f32>(launch),
+            DType::F64 => self.float::<f64>(launch),
+            DType::C64 => self.float::<Complex<f32>>(launch),
+            DType::C128 => self.float::<Complex<f64>>(launch),
+            DType::F16 | DType::BF16 => return self.half(launch),
+            DType::I8 | DType::U8 => self.int::<u8>(launch),
+            DType::I16 | DType::U16 => self.int::<u16>(launch),
+            DType::I32 | DType::U32 => self.int::<u32>(launch),
+            DType::I64 | DType::U64 => self.int::<u64>(launch),
+            DType::Bool => return Err(Error::Internal("matmul of bool was refused before".into())),
+        }
+        Ok(())
+    }
+}
+
+/// Integers by width: modulo a power of two, signed and unsigned products have the same bits.
+trait Int: Copy + Default + Send + Sync {
+    fn plus(self, other: Self) -> Self;
+    fn times(self, other: Self) -> Self;
+}
+
+macro_rules! int {
+    ($($type:ty)*) => {$(
+        impl Int for $type {
+            fn plus(self, other: Self) -> Self { self.wrapping_add(other) }
+            fn times(self, other: Self) -> Self { self.wrapping_mul(other) }
+        }
+    )*};
+}
+
+int!(u8 u16 u32 u64);
+
+/// What `gemm` multiplies.
+trait Float: Copy + 'static {
+    const ZERO: Self;
+    const ONE: Self;
+    fn canonical(self) -> Self;
+}
+
+macro_rules! float {
+    ($($type:ty)*) => {$(
+        impl Float for $type {
+            const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
+            #[inline(always)]
+            fn canonical(self) -> Self { FloatLane::canonical(self) }
+        }
+        impl Float for Complex<$type> {
+            const ZERO: Self = Complex { re: 0.0, im: 0.0 };
+            const ONE: Self = Complex { re: 1.0, im: 0.0 };
+            #[inline(always)]
+            fn canonical(self) -> Self {
+                Complex { re: FloatLane::canonical(self.re), im: FloatLane::canonical(self.im) }
+            }
+        }
+    )*};
+}
+
+float!(f32 f64);
+
+/// `out = left · right` for matrices given as pointer, row stride and column stride; `out` is row-major.
+///
+/// # Safety
+/// Operands are readable and the result writable at every position, and they do not overlap.
+unsafe fn product<T: Float>(
+    (m, n, k): (usize, usize, usize),
+    out: *mut T,
+    pitch: usize,
+    left: (*const T, isize, isize),
+    right: (*const T, isize, isize),
+    parallelism: Parallelism,
+) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        if k == 0 {
+            (0..m).for_each(|row| std::slice::from_raw_parts_mut(out.add(row * pitch), n).fill(T::ZERO));
+            return;
+        }
+        gemm::gemm(
+            m, n, k, out, 1, pitch as isize, false, left.0, left.2, left.1, right.0, right.2, right.1, T::ZERO,
+            T::ONE, false, false, false, parallelism,
+        );
+    }
+}
+
+fn addresses(launch: &Launch<'_>) -> (usize, usize, usize) {
+    let at = |block: Block| block.address.0 as usize;
+    (at(launch.inputs()[0]), at(launch.inputs()[1]), at(launch.outputs()[0]))
+}
+
+/// Scratch from the pool, given back when it goes out of scope.
+struct Panel<'a> {
+    pool: &'a Pool,
+    block: Block,
+}
+
+impl Panel<'_> {
+    fn new(pool: &Pool, bytes: usize) -> Result<Panel<'_>> {
+        Ok(Panel { pool, block: pool.allocate(bytes)? })
+    }
+    fn at(&self) -> *mut u8 {
+        self.block.address.0 as *mut u8
+    }
+}
+
+impl Drop for Panel<'_> {
+    fn drop(&mut self) {
+        self.pool.free(self.block);
+    }
+}

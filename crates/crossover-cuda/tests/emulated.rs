@@ -1,0 +1,171 @@
+//! Generated kernels run on the host by a small emulator and agree with the interpreter, bit for bit.
+//!
+//! Needs `g++`; without it the test says that it was not run.
+
+#![allow(unsafe_code)]
+
+use std::{ffi::c_void, fmt::Write as _, path::PathBuf, process::Command};
+
+use crossover_codegen::{Source, fused};
+use crossover_cuda::{
+    Arguments,
+    proof::{
+        generate::{Case, Limits, case},
+        interpreter,
+    },
+};
+use libloading::Library;
+
+/// Cases per compiled library.
+const BATCH: u64 = 60;
+
+fn unit(index: usize, source: &Source) -> String {
+    let text = source.text.replace("extern \"C\" __global__", "static __global__");
+    let mut out = format!("namespace unit{index} {{\n{text}}}\n");
+    let mut entries: Vec<&str> = source.launches.iter().map(|l| l.entry.as_str()).collect();
+    entries.sort_unstable();
+    entries.dedup();
+    let fibers = source.text.contains("__shfl");
+    for entry in entries {
+        let _ = writeln!(
+            out,
+            "extern \"C\" void run{index}_{entry}(unsigned grid, unsigned block, void** args) {{ \
+             emulated_launch(unit{index}::{entry}, grid, block, args, {fibers}); }}"
+        );
+    }
+    out
+}
+
+/// Compiles the sources into one library, or `None` where there is no compiler.
+fn compile(name: &str, sources: &[Source]) -> Option<Library> {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let (text, library) = (folder.join(format!("{name}.cpp")), folder.join(format!("{name}.so")));
+    let mut units = String::from("#include \"emulator.hpp\"\n");
+    for (index, source) in sources.iter().enumerate() {
+        units.push_str(&unit(index, source));
+    }
+    std::fs::write(&text, units).unwrap();
+    let status = Command::new("g++")
+        .args([
+            "-std=c++17",
+            "-O1",
+            "-w",
+            "-fPIC",
+            "-shared",
+            "-ffp-contract=off",
+            "-fno-strict-aliasing",
+            "-I",
+        ])
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests"))
+        .arg(&text)
+        .arg("-o")
+        .arg(&library)
+        .status();
+    match status {
+        Ok(status) => assert!(status.success(), "g++ refused {}", text.display()),
+        Err(error) => {
+            println!("not run: g++ could not be started: {error}");
+            return None;
+        }
+    }
+    // SAFETY: the library was just built from generated code; its initialisers do nothing.
+    Some(unsafe { Library::new(&library) }.unwrap())
+}
+
+/// Bytes aligned as device memory is.
+struct Aligned {
+    cells: Vec<[u64; 8]>,
+    start: usize,
+}
+
+impl Aligned {
+    fn new(bytes: &[u8]) -> Aligned {
+        let cells = vec![[0; 8]; bytes.len() / 64 + 2];
+        let start = cells.as_ptr().addr().wrapping_neg() % 64;
+        let mut out = Aligned { cells, start };
+        out.slice(bytes.len()).copy_from_slice(bytes);
+        out
+    }
+
+    fn slice(&mut self, bytes: usize) -> &mut [u8] {
+        assert!(self.start + bytes <= self.cells.len() * 64);
+        // SAFETY: inside the allocation, any bytes are valid.
+        unsafe { std::slice::from_raw_parts_mut(self.cells.as_mut_ptr().cast::<u8>().add(self.start), bytes) }
+    }
+
+    fn address(&mut self) -> u64 {
+        self.slice(0).as_ptr().addr() as u64
+    }
+}
+
+fn run_case(library: &Library, index: usize, case: &Case, source: &Source) -> Vec<Vec<u8>> {
+    let mut inputs: Vec<Aligned> = case.inputs.iter().map(|b| Aligned::new(b)).collect();
+    let mut outputs: Vec<Aligned> = case.outputs.iter().map(|&n| Aligned::new(&vec![0xa5; n])).collect();
+    let mut scratch = Aligned::new(&vec![0xcc; source.scratch]);
+    let from: Vec<u64> = inputs.iter_mut().map(Aligned::address).collect();
+    let to: Vec<u64> = outputs.iter_mut().map(Aligned::address).collect();
+    for launch in &source.launches {
+        let arguments =
+            Arguments::new(&case.kernel, source, launch, &from, &to, scratch.address(), &case.scalars);
+        let mut arguments = arguments.unwrap();
+        let mut pointers = arguments.pointers();
+        let name = format!("run{index}_{}", launch.entry);
+        // A small grid makes the kernels stride.
+        let grid = launch.blocks.min(3) as u32;
+        // SAFETY: the function was generated with this signature; the arguments fit its parameters.
+        unsafe {
+            let run =
+                library.get::<unsafe extern "C" fn(u32, u32, *mut *mut c_void)>(name.as_bytes()).unwrap();
+            run(grid, launch.threads, pointers.as_mut_ptr());
+        }
+    }
+    outputs.iter_mut().zip(&case.outputs).map(|(o, &n)| o.slice(n).to_vec()).collect()
+}
+
+/// The same source with 64-bit index arithmetic, which otherwise needs spaces too large to emulate.
+fn widened(source: Source) -> Source {
+    let text = source.text.replace("typedef int index_t;", "typedef long long index_t;");
+    Source { text, wide: true, ..source }
+}
+
+fn check(name: &str, cases: &[Case], wide: bool) {
+    let source = |c: &Case| if wide { widened(fused(&c.kernel)) } else { fused(&c.kernel) };
+    let sources: Vec<Source> = cases.iter().map(source).collect();
+    let Some(library) = compile(name, &sources) else { return };
+    for (index, (case, source)) in cases.iter().zip(&sources).enumerate() {
+        let got = run_case(&library, index, case, source);
+        let mut want: Vec<Vec<u8>> = case.outputs.iter().map(|&n| vec![0xa5; n]).collect();
+        interpreter::run(&case.kernel, &case.inputs, &case.scalars, &mut want);
+        for (store, (got, want)) in got.iter().zip(&want).enumerate() {
+            if let Some(place) = (0..want.len()).find(|&i| got[i] != want[i]) {
+                let size = case.kernel.stores[store].dtype.size();
+                let element = place / size * size;
+                panic!(
+                    "{}: output {store} element {} is {:x?}, not {:x?}\n{:#?}\n{}",
+                    case.name,
+                    place / size,
+                    &got[element..element + size],
+                    &want[element..element + size],
+                    case.kernel,
+                    source.text,
+                );
+            }
+        }
+    }
+}
+
+fn batch(number: u64, wide: bool) {
+    let limits = Limits { points: 40_000 };
+    let cases: Vec<Case> = (number * BATCH..(number + 1) * BATCH).map(|seed| case(seed, limits)).collect();
+    check(&format!("batch{number}"), &cases, wide);
+}
+
+#[test]
+fn random_kernels_agree_with_the_interpreter() {
+    batch(0, false);
+}
+
+#[test]
+fn random_kernels_with_64_bit_indices_agree_with_the_interpreter() {
+    batch(1, true);
+}
