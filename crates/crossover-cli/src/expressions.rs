@@ -44,7 +44,7 @@ pub fn standardise(x: &Array) -> Array {
 /// quarter turn ahead.
 pub fn sinusoid_rows() -> (Vec<f32>, Vec<f32>) {
     let frequency = |column: usize| 10000f64.powf(-((column / 2 * 2) as f64) / ENCODING as f64) as f32;
-    let phase = |column: usize| if column % 2 == 0 { 0.0 } else { std::f32::consts::FRAC_PI_2 };
+    let phase = |column: usize| if column.is_multiple_of(2) { 0.0 } else { std::f32::consts::FRAC_PI_2 };
     ((0..ENCODING).map(frequency).collect(), (0..ENCODING).map(phase).collect())
 }
 

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p crossover-core --example ulp -- --all` compares all 2^32 arguments of each op with an
 //! `f64` reference on every core, prints the largest error and where it is, and fails if one exceeds what the op
-//! declares. `--op exp` takes one op, `--time` measures nanoseconds per element on one core, `--stride N` looks at
+//! declares; for pow, which has 2^64, ten million pairs. `--op exp` takes one op, `--time` measures nanoseconds per element on one core, `--stride N` looks at
 //! every N-th argument only.
 
 use std::{
@@ -218,6 +218,39 @@ fn worst(subject: &Subject, stride: u64) -> (f64, f32) {
     })
 }
 
+/// The largest error of pow over random pairs: any bits, and moderate results, and bases near one.
+fn worst_pow(pairs: usize) -> (f64, (f32, f32)) {
+    let level = ["avx512", "avx2", "plain"].into_iter().find(|l| has(l)).expect("plain is always there");
+    let mut state = 3u64;
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        state ^ (state >> 31)
+    };
+    let mut unit = || (next() >> 11) as f64 / (1u64 << 53) as f64;
+    let (mut a, mut b, mut y) = (vec![0.0f32; TILE], vec![0.0f32; TILE], vec![0.0f32; TILE]);
+    let mut worst = (0.0, (0.0, 0.0));
+    for tile in 0..pairs / TILE {
+        for (a, b) in a.iter_mut().zip(&mut b) {
+            (*a, *b) = match tile % 3 {
+                0 => (
+                    f32::from_bits((unit() * 4294967296.0) as u32),
+                    f32::from_bits((unit() * 4294967296.0) as u32),
+                ),
+                1 => ((unit() * 8.0) as f32, (unit() * 120.0 - 60.0) as f32),
+                _ => ((0.999 + unit() * 0.002) as f32, (unit() * 2e5 - 1e5) as f32),
+            };
+        }
+        binary::<ops::pow::Pow, f32>(level, &a, &b, &mut y);
+        for ((&a, &b), &y) in a.iter().zip(&b).zip(&y) {
+            let error = truth::ulps(y, (a as f64).powf(b as f64));
+            if error > worst.0 {
+                worst = (error, (a, b));
+            }
+        }
+    }
+    worst
+}
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let value = |flag: &str| arguments.iter().position(|a| a == flag).and_then(|i| arguments.get(i + 1));
@@ -248,6 +281,12 @@ fn main() -> ExitCode {
             subject.info.max_ulp,
             start.elapsed().as_secs_f64()
         );
+    }
+    if !time && only.is_none_or(|name| name == "pow") {
+        let limit = <ops::pow::Pow as ops::Binary>::INFO.max_ulp;
+        let (error, at) = worst_pow(10_000_000);
+        failed |= error > limit;
+        println!("pow      max {error:.4} ulp at {at:?} of 10^7 pairs, declared {limit}");
     }
     if time && only.is_none() {
         print_binary_times::<ops::pow::Pow>();

@@ -264,7 +264,7 @@ pub fn cut(kind: Kind, merged: &Merged, bytes: usize, phases: bool, threads: usi
             if inner >= LONG {
                 geometry.mode = Mode::Columns;
                 // No row of an empty column is ever visited, but its outer point is.
-                geometry.line_dims.extend(merged.reduce.iter().map(|&n| n.max(1)));
+                geometry.line_dims.extend(merged.reduce.iter().map(|&n| if reduce == 0 { 1 } else { n }));
                 geometry.flat = inner;
                 geometry.columns = strip(outer, reduce, inner, bytes, phases, threads);
                 geometry.strips = inner.div_ceil(geometry.columns);

@@ -10,8 +10,10 @@ use crossover_codegen::{Source, fused};
 use crossover_cuda::{
     Arguments,
     proof::{
+        cases::{cast_case, cast_list, op_case, op_list},
         generate::{Case, Limits, case},
         interpreter,
+        planned::planned,
     },
 };
 use libloading::Library;
@@ -44,7 +46,7 @@ fn compile(name: &str, sources: &[Source]) -> Option<Library> {
     for (index, source) in sources.iter().enumerate() {
         units.push_str(&unit(index, source));
     }
-    std::fs::write(&text, units).unwrap();
+    std::fs::write(&text, units).expect("the target folder can be written");
     let status = Command::new("g++")
         .args([
             "-std=c++17",
@@ -69,7 +71,7 @@ fn compile(name: &str, sources: &[Source]) -> Option<Library> {
         }
     }
     // SAFETY: the library was just built from generated code; its initialisers do nothing.
-    Some(unsafe { Library::new(&library) }.unwrap())
+    Some(unsafe { Library::new(&library) }.expect("a library that was just linked loads"))
 }
 
 /// Bytes aligned as device memory is.
@@ -107,15 +109,16 @@ fn run_case(library: &Library, index: usize, case: &Case, source: &Source) -> Ve
     for launch in &source.launches {
         let arguments =
             Arguments::new(&case.kernel, source, launch, &from, &to, scratch.address(), &case.scalars);
-        let mut arguments = arguments.unwrap();
+        let mut arguments = arguments.expect("every operand of a case is there");
         let mut pointers = arguments.pointers();
         let name = format!("run{index}_{}", launch.entry);
         // A small grid makes the kernels stride.
         let grid = launch.blocks.min(3) as u32;
         // SAFETY: the function was generated with this signature; the arguments fit its parameters.
         unsafe {
-            let run =
-                library.get::<unsafe extern "C" fn(u32, u32, *mut *mut c_void)>(name.as_bytes()).unwrap();
+            let run = library
+                .get::<unsafe extern "C" fn(u32, u32, *mut *mut c_void)>(name.as_bytes())
+                .expect("every entry has its wrapper");
             run(grid, launch.threads, pointers.as_mut_ptr());
         }
     }
@@ -168,4 +171,22 @@ fn random_kernels_agree_with_the_interpreter() {
 #[test]
 fn random_kernels_with_64_bit_indices_agree_with_the_interpreter() {
     batch(1, true);
+}
+
+#[test]
+fn planned_kernels_agree_with_the_interpreter() {
+    let cases: Vec<Case> = (0..40).flat_map(|seed| planned(seed, 4096)).collect();
+    check("planned", &cases, false);
+}
+
+#[test]
+fn every_op_agrees_on_every_dtype() {
+    let cases: Vec<Case> = op_list().into_iter().map(|op| op_case(op, 3000)).collect();
+    check("ops", &cases, false);
+}
+
+#[test]
+fn every_conversion_agrees() {
+    let cases: Vec<Case> = cast_list().into_iter().map(|pair| cast_case(pair, 3000)).collect();
+    check("casts", &cases, false);
 }

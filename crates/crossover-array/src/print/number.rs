@@ -146,9 +146,7 @@ impl Float {
         if fraction(&text) > precision {
             text = format!("{:.precision$e}", self.value);
         }
-        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        let (first, rest) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        (first.to_string(), rest.trim_end_matches('0').to_string(), exponent.parse().unwrap_or(0))
+        split(&text)
     }
 
     /// As Python prints one number; `whole` follows numbers without a fraction.
@@ -168,6 +166,13 @@ impl Float {
             }
         }
     }
+}
+
+/// First digit with sign, digits after the point without trailing zeros, and exponent of `d.ddde±x`.
+fn split(text: &str) -> (String, String, i32) {
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
+    let (first, rest) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    (first.to_string(), rest.trim_end_matches('0').to_string(), exponent.parse().unwrap_or(0))
 }
 
 /// `e+05`: sign and at least `digits` digits.
@@ -228,7 +233,11 @@ impl Floats {
         }
         let (left, right) = (self.left, self.right);
         if self.scientific {
-            let (front, fraction, exponent) = value.scientific(PRECISION);
+            let (mut front, mut fraction, mut exponent) = value.scientific(PRECISION);
+            if fraction.len() < right {
+                // More digits than tell it apart: they are the exact ones, not zeros.
+                (front, fraction, exponent) = split(&format!("{:.right$e}", value.value));
+            }
             let front = format!("{}{front}", plus(&front));
             return format!("{front:>left$}.{fraction:0<right$}{}", power(exponent, self.exponent));
         }

@@ -155,8 +155,8 @@ fn bound(operands: &[Operand], result: &Array) -> Result<Verdict> {
         }
         for (column, &(value, magnitude)) in exact.iter().enumerate() {
             let computed = got[row * columns + column];
-            // Written so that NaN is a difference.
-            if !((computed - value).abs() <= gamma * magnitude) && difference.is_none() {
+            let within = (computed - value).abs() <= gamma * magnitude; // false for NaN
+            if !within && difference.is_none() {
                 difference = Some(format!("[{row}, {column}] is {computed}, exactly {value}, bound {:.1e}", gamma * magnitude));
             }
         }

@@ -76,11 +76,11 @@ fn head(tour: &Tour) -> String {
     };
     let _ = writeln!(
         out,
-        "roof, measured in this run: copying {} in memory, {} in cache; matmul {} f32, {} f64",
+        "measured now: copying {} in memory, {} in cache; matmul {} (f32) and {} (f64) GFLOP/s",
         copy(1 << 28),
         copy(1 << 18),
-        units::rate(tour.roof.matmul_f32_flops_per_second, "FLOP"),
-        units::rate(tour.roof.matmul_f64_flops_per_second, "FLOP"),
+        units::three(tour.roof.matmul_f32_flops_per_second * 1e-9),
+        units::three(tour.roof.matmul_f64_flops_per_second * 1e-9),
     );
     out
 }
@@ -91,15 +91,19 @@ fn foot(tour: &Tour) -> String {
     let bounded = tour.results.iter().filter(|r| r.checked.method == "bound").count();
     let exact = tour.results.len() - bounded;
     out.push('\n');
+    if let Some(others) = tour.others.filter(|&share| share > 0.05) {
+        let warning = format!("Other programs used {:.0}% of the processor meanwhile; times are too long.", others * 100.0);
+        let _ = writeln!(out, "{}", style(warning).yellow());
+    }
     if wrong.is_empty() {
         let bound = if bounded == 0 { String::new() } else { format!(", {bounded} products within their error bound") };
         let _ = writeln!(
             out,
-            "{} {exact} results equal the reference bit for bit{bound}; one call costs {}; {} in all",
+            "{} {exact} results equal the reference bit for bit{bound}.",
             style("All right:").green().bold(),
-            units::seconds(tour.roof.call_seconds),
-            units::seconds(tour.seconds),
         );
+        let (call, all) = (units::seconds(tour.roof.call_seconds), units::seconds(tour.seconds));
+        let _ = writeln!(out, "One evaluation of a known plan costs {call} before any work; the tour took {all}.");
     } else {
         let _ = writeln!(out, "{} of {} results are wrong:", style(wrong.len()).red().bold(), tour.results.len());
         for result in wrong {
@@ -161,8 +165,7 @@ fn speed(result: &Measured) -> String {
 }
 
 /// A bar with its percentage. More than the roof is shown as a full bar and its true number.
-fn bar(fraction: Option<f64>, blocks: bool) -> String {
-    let Some(fraction) = fraction else { return "-".to_owned() };
+fn bar(fraction: f64, blocks: bool) -> String {
     let percent = (fraction * 100.0).round();
     let eighths = (fraction.clamp(0.0, 1.0) * (BAR * 8) as f64).round() as usize;
     let drawn = if blocks {
@@ -212,12 +215,12 @@ mod tests {
         console::set_colors_enabled(false);
         for fraction in [0.0, 0.03, 0.5, 0.999, 1.0, 1.7] {
             for blocks in [true, false] {
-                let drawn = bar(Some(fraction), blocks);
+                let drawn = bar(fraction, blocks);
                 assert_eq!(console::measure_text_width(&drawn), BAR + 5, "{drawn}");
             }
         }
-        assert_eq!(bar(Some(0.5), false), "####....  50%");
-        assert_eq!(bar(Some(1.7), false), "######## 170%");
+        assert_eq!(bar(0.5, false), "####....  50%");
+        assert_eq!(bar(1.7, false), "######## 170%");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::{DTypeSet, lane::FloatLane};
 pub struct Exp;
 
 impl Unary for Exp {
-    // Measured: f32 0.777 ulp over all arguments, f64 0.71.
+    // Measured: f32 0.777 ulp over all arguments, f64 0.75 on 20 000 points.
     const INFO: OpInfo = OpInfo::new("exp", DTypeSet::FLOAT, "e to the power of the operand.")
         .max_ulp(1.0)
         .cost(Cost::Function)

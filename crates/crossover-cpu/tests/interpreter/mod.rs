@@ -14,6 +14,7 @@ struct Values {
 }
 
 struct Points {
+    /// Lengths of all axes; 1 for the reduced ones when one of them is 0, since only reduced values have points then.
     dims: Vec<usize>,
     outer: usize,
     reduce: usize,
@@ -27,19 +28,11 @@ impl Points {
 
     /// Position of a point in a window.
     fn at(&self, window: &Window, o: usize, r: usize, i: usize) -> usize {
-        let mut flat = if self.reduce == 0 { 0 } else { self.index(o, r, i) };
+        let mut flat = if self.reduce == 0 { o * self.inner + i } else { self.index(o, r, i) };
         let mut position = window.offset as isize;
-        if self.reduce == 0 {
-            // Only values without reduced axes have points: skip the empty axes.
-            flat = o * self.inner + i;
-        }
         for axis in (0..self.dims.len()).rev() {
-            let n = self.dims[axis];
-            if n == 0 {
-                continue;
-            }
-            position += (flat % n) as isize * window.strides[axis];
-            flat /= n;
+            position += (flat % self.dims[axis]) as isize * window.strides[axis];
+            flat /= self.dims[axis];
         }
         position as usize
     }
@@ -52,8 +45,12 @@ fn held(value: Scalar) -> Scalar {
 /// Runs a kernel on bytes; outputs are written where their windows say and nowhere else.
 pub fn interpret(fused: &Fused, inputs: &[Vec<u8>], outputs: &mut [Vec<u8>], scalars: &[Scalar]) {
     let space = &fused.space;
+    let mut dims = space.dims().to_vec();
+    if space.reduce_size() == 0 {
+        dims[space.outer.len()..][..space.reduce.len()].fill(1);
+    }
     let points = Points {
-        dims: space.dims().to_vec(),
+        dims,
         outer: space.outer_size(),
         reduce: space.reduce_size(),
         inner: space.inner_size(),

@@ -17,6 +17,7 @@ use super::{
     Options, Section,
     generate::{Case, Limits, case, reach},
     interpreter,
+    planned::planned,
     random::fill,
     session::{Session, parallel},
 };
@@ -32,13 +33,16 @@ pub(super) fn random_kernels(session: &Session, options: &Options) -> Result<Vec
     let count = if options.quick { options.cases / 4 } else { options.cases };
     let make = |i: usize| {
         // A few large ones among many small ones.
-        let points = [20_000, 60_000, 200_000, 1_300_000][if i % 16 == 0 { 3 } else { i % 3 }];
+        let points = [20_000, 60_000, 200_000, 1_300_000][if i.is_multiple_of(16) { 3 } else { i % 3 }];
         case(1_000_000 + i as u64, Limits { points })
     };
     let random = check(session, "random kernels", count as usize, &make);
     let fixed = everyday(options.quick);
     let everyday = check(session, "everyday kernels", fixed.len(), &|i| fixed[i].clone());
-    Ok(vec![everyday, random])
+    let planned: Vec<Case> =
+        (0..count / 2).flat_map(|seed| planned(seed, [500, 4096, 40_000][seed as usize % 3])).collect();
+    let planned = check(session, "planned kernels", planned.len(), &|i| planned[i].clone());
+    Ok(vec![everyday, random, planned])
 }
 
 /// Softmax, layer norm, sums and the like at awkward and at large lengths.
@@ -67,39 +71,47 @@ fn everyday(quick: bool) -> Vec<Case> {
         .collect()
 }
 
-/// Every op on every dtype that the dense checks do not cover.
+/// Every op on every dtype.
 pub(super) fn ops(session: &Session, options: &Options) -> Result<Vec<Section>> {
     let count = if options.quick { 1 << 16 } else { 1 << 18 };
-    let mut list: Vec<(MapOp, DType)> = Vec::new();
-    for &op in MapOp::ALL {
-        list.extend(DType::ALL.into_iter().filter(|&d| op.supports(d)).map(|d| (op, d)));
-    }
-    let make = |i: usize| {
-        let (op, dtype) = list[i];
-        let kernel = samples::elementwise(op, count, dtype);
-        let mut case = with_inputs(format!("{op} {dtype}"), kernel, i as u64, false);
-        enumerate(&mut case, dtype);
-        case
-    };
-    Ok(vec![check(session, "ops on every dtype", list.len(), &make)])
+    let list = op_list();
+    Ok(vec![check(session, "ops on every dtype", list.len(), &|i| op_case(list[i], count))])
+}
+
+/// Every op with every dtype it supports.
+pub fn op_list() -> Vec<(MapOp, DType)> {
+    let dtypes = |op: MapOp| DType::ALL.into_iter().filter(move |&d| op.supports(d)).map(move |d| (op, d));
+    MapOp::ALL.iter().flat_map(|&op| dtypes(op)).collect()
+}
+
+/// An op over `count` points: all values or pairs where the dtype is small, edges and random bits otherwise.
+pub fn op_case((op, dtype): (MapOp, DType), count: usize) -> Case {
+    let kernel = samples::elementwise(op, count, dtype);
+    let seed = op as u64 * 16 + dtype as u64;
+    let mut case = with_inputs(format!("{op} {dtype}"), kernel, seed, false);
+    enumerate(&mut case, dtype);
+    case
 }
 
 /// Every conversion.
 pub(super) fn casts(session: &Session, options: &Options) -> Result<Vec<Section>> {
     let count = if options.quick { 1 << 16 } else { 1 << 20 };
-    let pairs: Vec<(DType, DType)> = DType::ALL
-        .into_iter()
-        .flat_map(|from| DType::ALL.map(|to| (from, to)))
-        .filter(|&(from, to)| cast::check(from, to).is_ok())
-        .collect();
-    let make = |i: usize| {
-        let (from, to) = pairs[i];
-        let kernel = samples::convert(from, to, count);
-        let mut case = with_inputs(format!("cast {from} to {to}"), kernel, i as u64, false);
-        enumerate(&mut case, from);
-        case
-    };
-    Ok(vec![check(session, "conversions", pairs.len(), &make)])
+    let list = cast_list();
+    Ok(vec![check(session, "conversions", list.len(), &|i| cast_case(list[i], count))])
+}
+
+/// Every pair of dtypes with a conversion.
+pub fn cast_list() -> Vec<(DType, DType)> {
+    let pairs = DType::ALL.into_iter().flat_map(|from| DType::ALL.map(|to| (from, to)));
+    pairs.filter(|&(from, to)| cast::check(from, to).is_ok()).collect()
+}
+
+/// A conversion of `count` values: all of them where the dtype is small, edges and random bits otherwise.
+pub fn cast_case((from, to): (DType, DType), count: usize) -> Case {
+    let kernel = samples::convert(from, to, count);
+    let mut case = with_inputs(format!("cast {from} to {to}"), kernel, from as u64 * 16 + to as u64, false);
+    enumerate(&mut case, from);
+    case
 }
 
 /// Random inputs and scalars for a kernel whose scalars are the ones of the samples.

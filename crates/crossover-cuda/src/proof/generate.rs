@@ -53,7 +53,7 @@ pub fn case(seed: u64, limits: Limits) -> Case {
             // Keys are two words where the window names one.
             let count = reach(&kernel.space, &load.window) + 1;
             let mut bytes = vec![0; count * load.dtype.size()];
-            fill(&mut bytes, load.dtype, random.next(), tame);
+            fill(&mut bytes, load.dtype, random.bits(), tame);
             bytes
         })
         .collect();
@@ -207,7 +207,7 @@ fn compute(b: &mut Builder, random: &mut Random) -> Vec<Scalar> {
             }
             78..81 => {
                 let window = Window { offset: random.below(9), strides: b.strides(|_| true) };
-                Some(b.random(window, random.next() as u32))
+                Some(b.random(window, random.bits() as u32))
             }
             81..85 => {
                 let dtype = b.dtype(value);
@@ -238,7 +238,7 @@ fn compute(b: &mut Builder, random: &mut Random) -> Vec<Scalar> {
 
 fn random_scalar(random: &mut Random, dtype: DType) -> Scalar {
     let mut bytes = [0; 16];
-    fill(&mut bytes[..dtype.size()], dtype, random.next(), true);
+    fill(&mut bytes[..dtype.size()], dtype, random.bits(), true);
     Scalar::read_from(dtype, &bytes)
 }
 

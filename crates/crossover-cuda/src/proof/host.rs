@@ -195,3 +195,32 @@ macro_rules! checks {
 }
 
 for_each_op!(checks);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes<T: Real>(values: &[T]) -> Vec<u8> {
+        values.iter().flat_map(|v| v.word().to_le_bytes()[..size_of::<T>()].to_vec()).collect()
+    }
+
+    #[test]
+    fn a_wrong_bit_is_found_and_named() {
+        let x: Vec<f64> = (0..5000).map(|i| i as f64 * 0.37).collect();
+        let mut y: Vec<f64> = x.iter().map(|v| v.sqrt()).collect();
+        let check = check_f64(MapOp::Sqrt).expect("sqrt has a check");
+        assert_eq!(check(&[&x], &bytes(&y)).count, 0);
+        y[4321] = f64::from_bits(y[4321].to_bits() ^ 1);
+        let found = check(&[&x], &bytes(&y));
+        assert_eq!((found.count, found.first.map(|f| f.0)), (1, Some(4321)));
+    }
+
+    #[test]
+    fn nan_results_are_compared_as_the_canonical_one() {
+        let x = [-1.0f32, f32::from_bits(0xffc0_1234)];
+        let check = check_f32(MapOp::Sqrt).expect("sqrt has a check");
+        assert_eq!(check(&[&x], &bytes(&[f32::from_bits(0x7fc0_0000); 2])).count, 0);
+        let check = check_f32(MapOp::Abs).expect("abs has a check");
+        assert_eq!(check(&[&x], &bytes(&[1.0, f32::from_bits(0x7fc0_1234)])).count, 0);
+    }
+}

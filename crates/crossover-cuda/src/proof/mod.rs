@@ -4,11 +4,12 @@
 //! interpreter of fused kernels.
 
 pub mod apply;
-mod cases;
+pub mod cases;
 mod dense;
 pub mod generate;
 mod host;
 pub mod interpreter;
+pub mod planned;
 pub mod random;
 mod report;
 mod session;

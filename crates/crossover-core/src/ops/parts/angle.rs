@@ -3,6 +3,8 @@
 //! Up to [`limit`] the reduction subtracts three parts of π/2 by fma; beyond it [`reduce_huge`] multiplies the
 //! significand with the bits of 2/π that matter for its exponent (Payne and Hanek), in integers, exactly.
 
+use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
+
 use super::{
     double::{product, sum, sum_ordered},
     pick, polynomial,
@@ -30,10 +32,10 @@ pub fn limit<L: FloatLane>() -> L {
 #[inline(always)]
 pub fn reduce<L: FloatLane>(x: L) -> Angle<L> {
     let shifter: L = pick(12582912.0, 6755399441055744.0);
-    let shifted = x.fma(L::real(std::f64::consts::FRAC_2_PI), shifter);
+    let shifted = x.fma(L::real(FRAC_2_PI), shifter);
     let n = shifted - shifter;
     // Exact: both terms are multiples of the last place of π/2 (or of x, where x is smaller), the result is below 1.
-    let coarse = (-n).fma(pick(1.5707963705062866, 1.5707963267948966), x);
+    let coarse = (-n).fma(L::real(FRAC_PI_2), x);
     let middle: L = pick(-4.371138828673793e-8, 6.123233995736766e-17);
     let low: L = pick(-1.7151245100058819e-15, -1.4973849048591698e-33);
     if L::DIGITS == 24 {
@@ -123,7 +125,7 @@ pub fn reduce_huge<const FLOAT32: bool, L: F64Lane>(x: L) -> Angle<L> {
     let second =
         float(hi.and(int(1023)).shl(52).or(lo.shr(12))) * L::real(f64::from_bits((1023 - 114) << 52));
     let (turn, turn_lo) = sum_ordered(first, second);
-    let half_pi = L::real(1.5707963267948966);
+    let half_pi = L::real(FRAC_PI_2);
     let (r, r_error) = product(turn, half_pi);
     let rest = turn_lo.fma(half_pi, turn.fma(L::real(6.123233995736766e-17), r_error));
     Angle { quadrant, r: L::select(negative, -r, r), rest: L::select(negative, -rest, rest) }

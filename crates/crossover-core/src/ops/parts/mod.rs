@@ -46,5 +46,5 @@ pub fn at_least<L: FloatLane>(x: L, limit: L) -> L {
 /// ln 2 rounded, and the error.
 #[inline(always)]
 pub fn ln2<L: FloatLane>() -> (L, L) {
-    (pick(0.6931471824645996, 0.6931471805599453), pick(-1.9046542121259336e-9, 2.3190468138462996e-17))
+    (L::real(std::f64::consts::LN_2), pick(-1.9046542121259336e-9, 2.3190468138462996e-17))
 }

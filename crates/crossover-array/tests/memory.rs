@@ -1,0 +1,81 @@
+//! A fused expression allocates its output and at most 1 MiB per thread.
+//!
+//! One test per file: the counting allocator sees every thread of the process.
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use crossover_array::{Array, Runtime, keepdims};
+
+struct Counting;
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+#[allow(unsafe_code)]
+// SAFETY: every call goes to the system allocator; counting changes nothing about the memory.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let live = LIVE.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        PEAK.fetch_max(live, Ordering::Relaxed);
+        // SAFETY: the caller's obligations are the system allocator's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.dealloc(start, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Most bytes above what was live before, while the closure runs; and what it leaves.
+fn growth(body: impl FnOnce() -> Array) -> (usize, usize) {
+    let before = LIVE.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
+    let result = body();
+    let (peak, after) = (PEAK.load(Ordering::Relaxed), LIVE.load(Ordering::Relaxed));
+    drop(result);
+    (peak - before, after.saturating_sub(before))
+}
+
+#[test]
+fn fused_expressions_allocate_their_output_only() {
+    const THREADS: usize = 2;
+    const ALLOWED: usize = THREADS << 20;
+    let runtime = Runtime::builder().threads(THREADS).build().unwrap();
+    runtime.scope(|| {
+        let (rows, columns) = (2000, 1000);
+        let values: Vec<f32> = (0..rows * columns).map(|i| (i % 977) as f32 / 977.0).collect();
+        let x = Array::from_vec(values, [rows, columns]);
+        let full = rows * columns * 4;
+        let cases: [(&str, usize, fn(&Array) -> Array); 7] = [
+            ("map", full, |x| (x * 2.0 + 1.0).sqrt() - x / 3.0),
+            ("gelu", full, |x| x.gelu()),
+            ("softmax", full, |x| x.softmax(-1)),
+            ("layer norm", full, |x| x.layer_norm(None, None, 1e-5)),
+            ("standardise columns", full, |x| x.standardise(0)),
+            ("row sums of a long expression", rows * 4, |x| ((x - x.mean(keepdims(1))).exp() * x).sum(1)),
+            ("sum of everything", 4, |x| (x * x + 1.0).log().sum(())),
+        ];
+        for (name, output, build) in cases {
+            let (peak, left) = growth(|| build(&x).eval().unwrap().clone());
+            // A block of the pool may be a quarter larger than what was asked for.
+            assert!(peak <= output + output / 4 + ALLOWED, "{name}: {peak} bytes for {output} of output");
+            assert!(left <= output + output / 4 + ALLOWED, "{name}: {left} bytes stay for {output} of output");
+        }
+
+        // Held elementwise intermediates are recomputed rather than stored.
+        let (peak, _) = growth(|| {
+            let held: Vec<Array> = (1..8).map(|i| &x * i as f32).collect();
+            let total = held.iter().skip(1).fold(held[0].clone(), |sum, part| sum + part);
+            total.eval().unwrap().clone()
+        });
+        assert!(peak <= full + full / 4 + ALLOWED, "{peak} bytes with held intermediates");
+    });
+}

@@ -1,0 +1,73 @@
+//! Arrays are shared between threads freely.
+
+use std::{sync::Barrier, thread};
+
+use crossover_array::{Array, Key, Runtime, keepdims, random};
+
+fn assert_shareable<T: Send + Sync + Clone>() {}
+
+#[test]
+fn eight_threads_evaluate_the_same_array() {
+    assert_shareable::<Array>();
+    assert_shareable::<Runtime>();
+    for round in 0..20 {
+        let x = random::normal::<f32>(&Key::new(round), [64, 500]);
+        let total = x.exp().sum(keepdims(-1));
+        let y = &x / &total + &total;
+        let barrier = Barrier::new(8);
+        let results: Vec<Vec<f32>> = thread::scope(|scope| {
+            let handles: Vec<_> = (0..8)
+                .map(|i| {
+                    let (y, total, barrier) = (&y, &total, &barrier);
+                    scope.spawn(move || {
+                        barrier.wait();
+                        if i % 2 == 0 {
+                            total.eval().unwrap();
+                        }
+                        y.to_vec::<f32>().unwrap()
+                    })
+                })
+                .collect();
+            handles.into_iter().map(|h| h.join().unwrap()).collect()
+        });
+        assert!(results.windows(2).all(|w| w[0] == w[1]));
+    }
+}
+
+#[test]
+fn threads_build_on_and_drop_shared_chains() {
+    let mut x = Array::from([1.0f64; 8]);
+    for _ in 0..300 {
+        x = &x + 1.0;
+    }
+    thread::scope(|scope| {
+        for i in 0..8 {
+            let mut y = x.clone();
+            scope.spawn(move || {
+                for _ in 0..2000 {
+                    y = &y + 1.0;
+                }
+                assert_eq!((y * i as f64).to_vec::<f64>().unwrap(), [2301.0 * i as f64; 8]);
+            });
+        }
+    });
+    drop(x);
+}
+
+#[test]
+fn threads_assign_to_different_parts_of_one_array() {
+    let x = Array::zeros::<i64>([8, 100]);
+    thread::scope(|scope| {
+        for i in 0..8 {
+            let row = x.index(i);
+            scope.spawn(move || {
+                for round in 0..50 {
+                    row.fill(i * 1000 + round).unwrap();
+                }
+            });
+        }
+    });
+    for i in 0..8 {
+        assert_eq!(x.index(i).to_vec::<i64>().unwrap(), [i * 1000 + 49; 100]);
+    }
+}

@@ -1,0 +1,191 @@
+//! The `crossover` program as its users meet it: what it prints, and how it ends.
+
+use std::{
+    io::Write,
+    path::PathBuf,
+    process::{Command, Output, Stdio},
+};
+
+use serde_json::Value;
+
+fn crossover(arguments: &[&str]) -> Output {
+    command(arguments).output().expect("the program starts")
+}
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crossover"));
+    // From the root, so that the commands of the documentation work as they are written.
+    command.args(arguments).current_dir(root());
+    command
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("output is UTF-8")
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let output = crossover(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("standard output is one JSON object")
+}
+
+fn with_input(arguments: &[&str], input: &[u8]) -> Output {
+    let mut command = command(arguments);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    child.stdin.take().expect("a pipe").write_all(input).expect("it reads its input");
+    child.wait_with_output().expect("it ends")
+}
+
+#[test]
+fn a_quick_tour_checks_every_result() {
+    let tour = json(&["tour", "--quick", "--json"]);
+    let results = tour["results"].as_array().expect("results");
+    assert_eq!(results.len(), 22);
+    for result in results {
+        assert_eq!(result["checked"]["ok"], true, "{result}");
+        assert!(result["checked"]["compared"].as_u64() > Some(0), "{result}");
+        assert!(result["seconds"].as_f64() > Some(0.0), "{result}");
+        assert!(result["roof_fraction"].as_f64() > Some(0.0), "{result}");
+        assert!(result["kernels"].as_array().is_some_and(|kernels| !kernels.is_empty()), "{result}");
+    }
+    assert_eq!(tour["all_checked"], true);
+}
+
+#[test]
+fn compositions_become_one_kernel_of_their_kind() {
+    let tour = json(&["tour", "--quick", "--json", "--only", "norm", "--only", "softmax", "--only", "standardise"]);
+    let kinds = |name: &str| {
+        let results = tour["results"].as_array().expect("results");
+        results.iter().find(|r| r["workload"] == name).map(|r| r["kernels"].clone())
+    };
+    assert_eq!(kinds("layer_norm"), Some(serde_json::json!(["Row"])));
+    assert_eq!(kinds("softmax"), Some(serde_json::json!(["Row"])));
+    assert_eq!(kinds("standardise"), Some(serde_json::json!(["Column"])));
+    assert_eq!(kinds("gelu"), None);
+}
+
+#[test]
+fn a_tour_in_a_pipe_is_plain_text_of_at_most_a_hundred_columns() {
+    let output = crossover(&["tour", "--quick", "--only", "sum"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(output.stderr.is_empty(), "no progress where nobody watches: {}", text(&output.stderr));
+    let report = text(&output.stdout);
+    assert!(!report.contains('\x1b'), "{report}");
+    assert!(!report.contains('█'), "{report}");
+    assert!(report.contains("All right: 2 results equal the reference bit for bit"), "{report}");
+    assert!(report.lines().all(|line| line.chars().count() <= 100), "{report}");
+}
+
+#[test]
+fn an_unknown_name_of_work_lists_those_there_are() {
+    let output = crossover(&["tour", "--only", "fft"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("gelu, expression, layer_norm"));
+}
+
+#[test]
+fn doctor_describes_the_machine_and_its_checks_hold() {
+    let diagnosis = json(&["doctor", "--json"]);
+    assert!(diagnosis["cpu"]["threads"].as_u64() > Some(0));
+    assert_eq!(diagnosis["cpu"]["simd_available"][0], "scalar");
+    assert_eq!(diagnosis["gpu"]["used"], false);
+    assert!(diagnosis["gpu"]["reason"].as_str().is_some_and(|r| r.contains("computes on the CPU")));
+    assert_eq!(diagnosis["version"], env!("CARGO_PKG_VERSION"));
+    let checks = diagnosis["checks"].as_array().expect("checks");
+    assert!(checks.len() >= 2 && checks.iter().all(|c| c["ok"] == true), "{checks:?}");
+    let report = text(&crossover(&["doctor"]).stdout);
+    assert!(report.contains("processor") && report.contains("denormals are kept"), "{report}");
+}
+
+#[test]
+fn plans_of_the_example_graphs() {
+    for name in ["layer_norm", "softmax", "standardise", "linear_gelu"] {
+        let output = crossover(&["explain", &format!("docs/graphs/{name}.graph")]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        insta::assert_snapshot!(name, text(&output.stdout));
+    }
+}
+
+#[test]
+fn without_fusion_every_operation_is_a_kernel() {
+    let count = |more: &[&str]| {
+        let arguments = [&["explain", "docs/graphs/softmax.graph", "--json"], more].concat();
+        json(&arguments)["kernels"].as_array().map(Vec::len)
+    };
+    assert_eq!(count(&[]), Some(1));
+    assert_eq!(count(&["--no-fusion"]), Some(5));
+}
+
+#[test]
+fn the_graph_in_json_reads_back() {
+    let first = json(&["explain", "docs/graphs/layer_norm.graph", "--json"]);
+    let again = with_input(&["explain", "-", "--json"], first["graph"].as_str().expect("text").as_bytes());
+    let again: Value = serde_json::from_slice(&again.stdout).expect("JSON");
+    assert_eq!(first, again);
+}
+
+#[test]
+fn cuda_is_printed_for_fused_kernels_and_calls_say_that_there_is_none() {
+    let report = text(&crossover(&["explain", "docs/graphs/linear_gelu.graph", "--cuda"]).stdout);
+    assert!(report.contains("extern \"C\" __global__") && report.contains("xo_gelu_f32"), "{report}");
+    assert!(report.contains("a call to a library; nothing is generated"), "{report}");
+}
+
+#[test]
+fn a_bad_line_is_shown_with_its_number_and_a_remedy() {
+    let output = with_input(&["explain", "-"], b"graph {\n  %x = input f32[2]\n  %y = mutliply %x, %x\n  return %y\n}\n");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stdout.is_empty());
+    insta::assert_snapshot!("a_bad_line", text(&output.stderr));
+}
+
+#[test]
+fn files_that_are_no_graphs_are_refused_in_words() {
+    for (arguments, says) in [
+        (["explain", "no/such/file.graph"], "could not open no/such/file.graph"),
+        (["explain", "docs"], "could not read docs"),
+        (["explain", "README.md"], "expected `graph`"),
+        (["explain", env!("CARGO_BIN_EXE_crossover")], "is not text"),
+    ] {
+        let output = crossover(&arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let message = text(&output.stderr);
+        assert!(message.starts_with("error: ") && message.contains(says), "{message}");
+    }
+    let output = with_input(&["explain", "-"], b"");
+    assert!(text(&output.stderr).contains("expected `graph`, found the end of the text"));
+}
+
+#[test]
+fn a_wrong_command_line_ends_with_status_two_and_help_with_zero() {
+    assert_eq!(crossover(&["explain"]).status.code(), Some(2));
+    assert_eq!(crossover(&["fly"]).status.code(), Some(2));
+    assert_eq!(crossover(&["tour", "--quik"]).status.code(), Some(2));
+    let help = crossover(&["--help"]);
+    assert!(help.status.success());
+    assert!(text(&help.stdout).contains("crossover tour --quick"));
+    assert!(!text(&help.stdout).contains("bench-worker"));
+}
+
+#[test]
+fn no_color_is_respected_even_where_colours_are_forced_to_exist() {
+    for variables in [vec![("NO_COLOR", "1")], vec![("NO_COLOR", "1"), ("TERM", "xterm-256color")]] {
+        let output = command(&["doctor"]).envs(variables).output().expect("the program starts");
+        assert!(!text(&output.stdout).contains('\x1b'));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_leaves_early_is_no_error() {
+    let program = env!("CARGO_BIN_EXE_crossover");
+    let script = format!("'{program}' explain docs/graphs/layer_norm.graph --cuda | head -n 1; echo ${{PIPESTATUS[0]}}");
+    let output = Command::new("bash").args(["-c", &script]).current_dir(root()).output().expect("bash starts");
+    assert!(text(&output.stdout).ends_with("\n0\n"), "{}", text(&output.stdout));
+    assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
+}

@@ -1,0 +1,57 @@
+//! What the documents say, held against the code.
+
+use crossover_core::ops::MapOp;
+
+fn read(path: &str) -> String {
+    let full = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
+    std::fs::read_to_string(&full).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Names in documents may be shorter than in the table.
+fn spoken(op: MapOp) -> &'static str {
+    if op == MapOp::Modulus { "abs of a complex number" } else { op.name() }
+}
+
+#[test]
+fn the_table_of_errors_is_the_one_that_ops_declare() {
+    let page = read("docs/exactness.md");
+    let rows: Vec<(&str, &str)> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | "))
+        .filter(|(_, error)| error.ends_with("ulp"))
+        .collect();
+    for &op in MapOp::ALL.iter().filter(|op| op.info().max_ulp > 0.0) {
+        let stated = rows.iter().find(|(names, _)| {
+            names.split(", ").any(|name| name == spoken(op) || name.starts_with(&format!("{} (", spoken(op))))
+        });
+        let expected = format!("{} ulp", op.info().max_ulp);
+        assert_eq!(stated.map(|row| row.1), Some(expected.as_str()), "{op} in docs/exactness.md");
+    }
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    for page in
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/exactness.md", "docs/json.md", "crates/crossover-plan/README.md"]
+    {
+        let folder = std::path::Path::new(page).parent().expect("a file has a folder");
+        for link in read(page).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let target = link.split('#').next().unwrap_or("");
+            if target.is_empty() || target.contains("://") {
+                continue;
+            }
+            let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder).join(target);
+            assert!(path.exists(), "{page} links to {link}");
+        }
+    }
+}
+
+#[test]
+fn the_readme_has_the_sections_that_commands_fill() {
+    let readme = read("README.md");
+    for name in ["bench", "tour"] {
+        let begin = readme.find(&format!("<!-- {name}:begin -->"));
+        let end = readme.find(&format!("<!-- {name}:end -->"));
+        assert!(begin.is_some() && begin < end, "{name}");
+    }
+}
