@@ -4,11 +4,10 @@ use std::{panic::Location, sync::Arc};
 
 use crossover_core::{
     DType, Element, Layout, Scalar, Shape,
-    graph::{Op, Type},
+    graph::Type,
 };
 use crossover_runtime::Buffer;
 use parking_lot::Mutex;
-use smallvec::smallvec;
 
 use crate::{
     Error, Result, convert, eval,
@@ -76,15 +75,6 @@ impl Array {
     /// The node that holds the cell's current version, whatever part of it this array shows.
     pub(crate) fn version(&self) -> Arc<Node> {
         self.cell.version.lock().clone()
-    }
-
-    /// The node of exactly this array's elements.
-    pub(crate) fn node(&self) -> Arc<Node> {
-        let base = self.version();
-        let Some(layout) = &self.view else { return base };
-        let ty = Type { dtype: self.cell.ty.dtype, shape: layout.shape.clone() };
-        let location = base.location;
-        Node::new(ty, State::Pending { op: Op::Strided(layout.clone()), args: smallvec![base] }, location)
     }
 
     /// Type of the elements.

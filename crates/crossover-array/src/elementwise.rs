@@ -3,6 +3,8 @@
 //! The first line of each method's documentation is the op's own (`OpInfo::doc`); a test compares them and looks
 //! for ops without a method.
 
+use std::panic::Location;
+
 use crossover_core::{
     DType, Kind, Number, Result as CoreResult,
     compose::{self, Build},
@@ -12,6 +14,7 @@ use crossover_core::{
 use crate::{
     Array, Operand,
     compose::{Composer, Value},
+    node::Arg,
 };
 
 /// Defines methods and, for the tests, a list of what they say.
@@ -378,11 +381,22 @@ impl Array {
 
     #[track_caller]
     pub(crate) fn unary(&self, op: MapOp) -> Array {
+        if op.supports(self.dtype())
+            && let Ok(array) = self.map(op, None, Location::caller())
+        {
+            return array;
+        }
         Array::build([self], |b, [x]| compose::unary(b, op, x))
     }
 
     #[track_caller]
     pub(crate) fn binary(&self, op: MapOp, other: Operand<'_>) -> Array {
+        // Operands that agree already, the common case, need no composition.
+        if let Some(arg) = self.agreeing(op, &other)
+            && let Ok(array) = self.map(op, Some(arg), Location::caller())
+        {
+            return array;
+        }
         match other {
             Operand::Array(other) => Array::build([self, &other], |b, [x, y]| compose::binary(b, op, x, y)),
             Operand::Number(number) => Array::build([self], |b, [x]| {
@@ -392,6 +406,23 @@ impl Array {
                 let y = compose::number(b, number, b.ty(x).dtype)?;
                 compose::binary(b, op, x, &y)
             }),
+        }
+    }
+
+    /// The second operand, if it has the dtype and shape of this array as it is and the op supports them.
+    fn agreeing(&self, op: MapOp, other: &Operand<'_>) -> Option<Arg> {
+        let dtype = self.dtype();
+        if !op.supports(dtype) || self.failure().is_some() {
+            return None;
+        }
+        match other {
+            Operand::Array(other) if other.dtype() == dtype && other.shape() == self.shape() => {
+                other.failure().is_none().then(|| Arg::Node(other.node()))
+            }
+            Operand::Number(number) if dtype.with_scalar(number.kind()) == dtype && !number.overflows(dtype) => {
+                Some(Arg::Scalar(number.to_scalar(dtype)))
+            }
+            _ => None,
         }
     }
 

@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use crossover_core::{Graph, NodeId, Scalar, graph::Op};
+use crossover_core::{
+    Graph, NodeId, Scalar, Shape,
+    graph::{Op, Type},
+};
 use crossover_runtime::Buffer;
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use crate::{
     Error, Result,
-    node::{Args, Node, State},
+    node::{Arg, Node, State},
     runtime::Runtime,
 };
 
@@ -99,7 +102,10 @@ fn count_pending(target: &Arc<Node>) -> u32 {
         }
         let is_pending = match &*node.state() {
             State::Pending { args, .. } => {
-                stack.extend(args.iter().cloned());
+                stack.extend(args.iter().filter_map(|arg| match arg {
+                    Arg::Node(node) => Some(node.clone()),
+                    Arg::Scalar(_) => None,
+                }));
                 true
             }
             _ => false,
@@ -151,7 +157,8 @@ impl Ids {
 /// One node on the way to becoming part of a graph.
 enum Visit {
     Enter(Arc<Node>),
-    Leave(Arc<Node>, Op, Args),
+    /// Its operands are in the graph.
+    Leave(Arc<Node>),
 }
 
 struct Extractor<'a> {
@@ -205,26 +212,63 @@ impl Extractor<'_> {
         while let Some(visit) = self.stack.pop() {
             match visit {
                 Visit::Enter(node) => self.enter(node)?,
-                Visit::Leave(node, op, args) => self.leave(node, op, args),
+                Visit::Leave(node) => self.leave(node)?,
             }
         }
         Ok(())
     }
 
+    /// Puts the operands of a pending node first; anything else goes into the graph at once.
     fn enter(&mut self, node: Arc<Node>) -> Result<()> {
         if self.ids.get(&node).is_some() {
             return Ok(());
         }
         let state = node.state();
+        let State::Pending { args, .. } = &*state else {
+            drop(state);
+            return self.leave(node);
+        };
+        let at = self.stack.len();
+        for arg in args.iter().rev() {
+            if let Arg::Node(operand) = arg
+                && self.ids.get(operand).is_none()
+            {
+                self.stack.push(Visit::Enter(operand.clone()));
+            }
+        }
+        drop(state);
+        if self.stack.len() == at {
+            return self.leave(node);
+        }
+        self.stack.insert(at, Visit::Leave(node));
+        Ok(())
+    }
+
+    /// Adds a node. It may have been computed by another thread since it was entered; its operands are unused then.
+    fn leave(&mut self, node: Arc<Node>) -> Result<()> {
+        if self.ids.get(&node).is_some() {
+            return Ok(());
+        }
+        let state = node.state();
+        let mut worth_keeping = false;
         let id = match &*state {
             State::Failed(error) => return Err(error.clone()),
             State::Pending { op, args } => {
-                let (op, args) = (op.clone(), args.clone());
-                drop(state);
-                let operands = args.clone();
-                self.stack.push(Visit::Leave(node, op, args));
-                self.stack.extend(operands.into_iter().rev().map(Visit::Enter));
-                return Ok(());
+                worth_keeping = !op.is_view() && !op.is_elementwise();
+                let repeats = op.is_elementwise() && node.ty.shape.rank() > 0;
+                let mut operands: SmallVec<[NodeId; 3]> = SmallVec::new();
+                for arg in args {
+                    operands.push(match arg {
+                        Arg::Node(operand) => {
+                            let seen = self.ids.get(operand).expect("operands were visited first");
+                            seen.uses += 1;
+                            seen.id
+                        }
+                        Arg::Scalar(value) if repeats => self.repeated(*value, &node.ty.shape),
+                        Arg::Scalar(value) => self.scalar(*value),
+                    });
+                }
+                self.graph.push_typed(op.clone(), operands, node.ty.clone())
             }
             State::Scalar(value) => self.scalar(*value),
             State::Ready(buffer) => {
@@ -236,7 +280,11 @@ impl Extractor<'_> {
         };
         drop(state);
         self.ids.insert(&node, id);
-        self.alive.push(node);
+        if worth_keeping {
+            self.candidates.push(node);
+        } else {
+            self.alive.push(node);
+        }
         Ok(())
     }
 
@@ -250,23 +298,9 @@ impl Extractor<'_> {
         id
     }
 
-    fn leave(&mut self, node: Arc<Node>, op: Op, args: Args) {
-        if self.ids.get(&node).is_some() {
-            return;
-        }
-        let mut operands: SmallVec<[NodeId; 3]> = SmallVec::new();
-        for arg in &args {
-            let seen = self.ids.get(arg).expect("operands were visited first");
-            seen.uses += 1;
-            operands.push(seen.id);
-        }
-        let worth_keeping = !op.is_view() && !op.is_elementwise();
-        let id = self.graph.push_typed(op, operands, node.ty.clone());
-        self.ids.insert(&node, id);
-        if worth_keeping {
-            self.candidates.push(node);
-        } else {
-            self.alive.push(node);
-        }
+    fn repeated(&mut self, value: Scalar, shape: &Shape) -> NodeId {
+        let scalar = self.scalar(value);
+        let ty = Type { dtype: value.dtype(), shape: shape.clone() };
+        self.graph.push_typed(Op::Expand(shape.clone()), smallvec![scalar], ty)
     }
 }

@@ -41,4 +41,5 @@ pub use crossover_cpu::Simd;
 pub use error::{Error, Result};
 pub use index::{Index, Indices};
 pub use operand::Operand;
+pub use random::Key;
 pub use runtime::{Builder, Runtime};

@@ -22,8 +22,16 @@ use smallvec::SmallVec;
 
 use crate::Error;
 
+/// An operand of a pending node.
+#[derive(Debug, Clone)]
+pub(crate) enum Arg {
+    Node(Arc<Node>),
+    /// A host number. Elementwise nodes repeat it to their shape.
+    Scalar(Scalar),
+}
+
 /// Operands of a pending node.
-pub(crate) type Args = SmallVec<[Arc<Node>; 3]>;
+pub(crate) type Args = SmallVec<[Arg; 2]>;
 
 /// What a node is at the moment.
 #[derive(Debug)]
@@ -56,6 +64,7 @@ impl Node {
             let number = MADE.fetch_add(1, Ordering::Relaxed);
             (weight, oldest) = (1u32, number);
             for arg in args {
+                let Arg::Node(arg) = arg else { continue };
                 let pending = arg.weight();
                 if pending > 0 {
                     weight = weight.saturating_add(pending);
@@ -85,6 +94,18 @@ impl Node {
     pub fn buffer_mut(&mut self) -> Option<&mut Arc<Buffer>> {
         match self.state.get_mut() {
             State::Ready(buffer) => Some(buffer),
+            _ => None,
+        }
+    }
+
+    /// The value that every element has, where that is known without computing: views of it are as constant.
+    pub fn constant(&self) -> Option<Scalar> {
+        match &*self.state.lock() {
+            State::Scalar(value) => Some(*value),
+            State::Pending { op: Op::Expand(_), args } => match args.as_slice() {
+                [Arg::Scalar(value)] => Some(*value),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -126,8 +147,12 @@ fn release(args: Args) {
     let mut left: SmallVec<[Args; 4]> = SmallVec::new();
     left.push(args);
     while let Some(args) = left.pop() {
-        for mut node in args.into_iter().filter_map(Arc::into_inner) {
-            left.extend(node.take_args());
+        for arg in args {
+            if let Arg::Node(node) = arg
+                && let Some(mut last) = Arc::into_inner(node)
+            {
+                left.extend(last.take_args());
+            }
         }
     }
 }

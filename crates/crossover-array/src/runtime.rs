@@ -34,6 +34,7 @@ pub struct Builder {
     threads: Option<usize>,
     simd: Option<Simd>,
     fusion: Option<bool>,
+    memory_budget: Option<u64>,
 }
 
 thread_local! {
@@ -113,6 +114,12 @@ impl Builder {
         self
     }
 
+    /// Bytes of host memory that arrays may take; more is an error. By default what is available.
+    pub fn memory_budget(mut self, bytes: u64) -> Builder {
+        self.memory_budget = Some(bytes);
+        self
+    }
+
     /// Makes the runtime.
     #[track_caller]
     pub fn build(self) -> Result<Runtime> {
@@ -123,6 +130,9 @@ impl Builder {
         }
         if let Some(simd) = self.simd {
             cpu = cpu.simd(simd);
+        }
+        if let Some(bytes) = self.memory_budget {
+            cpu = cpu.memory_budget(bytes);
         }
         let host: Arc<dyn Backend> = Arc::new(cpu.build().map_err(|e| Error::new(e, location))?);
         let machine = Machine::new(host, Vec::new()).map_err(|e| Error::new(e, location))?;

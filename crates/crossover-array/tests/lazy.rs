@@ -97,7 +97,7 @@ fn plans_are_cached_by_shape_and_bounded() {
         let x = Array::from([1.0f32, 2.0, 3.0]);
         for i in 0..50 {
             // Host numbers are arguments, not part of the plan.
-            (&x * i as f32 + 0.5).eval().unwrap();
+            (&x * (i as f32 * 0.5) + 0.5).eval().unwrap();
         }
         assert_eq!(runtime.executor().counts().planned, 2, "0.5 * x + 0.5 shares its number, the others do not");
         for n in 1..3000 {

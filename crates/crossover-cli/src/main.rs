@@ -47,6 +47,11 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    // Whoever says NO_COLOR means it, even where CLICOLOR_FORCE is set too.
+    if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) {
+        console::set_colors_enabled(false);
+        console::set_colors_enabled_stderr(false);
+    }
     let arguments = Arguments::parse();
     let outcome = match arguments.command {
         Command::Tour(arguments) => tour::run(&arguments),

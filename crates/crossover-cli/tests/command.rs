@@ -15,7 +15,7 @@ fn crossover(arguments: &[&str]) -> Output {
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crossover"));
     // From the root, so that the commands of the documentation work as they are written.
-    command.args(arguments).current_dir(root());
+    command.args(arguments).current_dir(root()).env_remove("CLICOLOR_FORCE");
     command
 }
 
@@ -173,11 +173,14 @@ fn a_wrong_command_line_ends_with_status_two_and_help_with_zero() {
 }
 
 #[test]
-fn no_color_is_respected_even_where_colours_are_forced_to_exist() {
-    for variables in [vec![("NO_COLOR", "1")], vec![("NO_COLOR", "1"), ("TERM", "xterm-256color")]] {
-        let output = command(&["doctor"]).envs(variables).output().expect("the program starts");
-        assert!(!text(&output.stdout).contains('\x1b'));
-    }
+fn no_color_turns_colours_off_even_where_they_are_forced() {
+    let report = |variables: &[(&str, &str)]| {
+        let output = command(&["doctor"]).env_remove("NO_COLOR").envs(variables.iter().copied()).output();
+        text(&output.expect("the program starts").stdout)
+    };
+    assert!(report(&[("CLICOLOR_FORCE", "1")]).contains('\x1b'));
+    assert!(!report(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]).contains('\x1b'));
+    assert!(!report(&[]).contains('\x1b'));
 }
 
 #[cfg(unix)]

@@ -99,7 +99,7 @@ pub(crate) fn write_pass(
     }
     entry.body.line(format!("// Pass {}.", level + 1));
     let loads = stages::loads(entry.kernel, &pass.steps);
-    write_reads(entry, team, &loads, outer);
+    write_reads(entry, team, level, &loads, outer);
     let mut lanes = Vec::new();
     for &id in &pass.reductions {
         // Joining first brings the type of values with an index.
@@ -132,8 +132,13 @@ pub(crate) fn write_pass(
     lanes
 }
 
+/// The elements of an operand that a thread holds during a pass; a later pass may read the operand again.
+fn memory_name(level: usize, load: usize) -> String {
+    if level == 0 { format!("m{load}") } else { format!("m{load}_{level}") }
+}
+
 /// Reads the warp's part of every operand before any of it is used.
-fn write_reads(entry: &mut Entry<'_>, team: &Team, loads: &[usize], outer: &[(usize, String)]) {
+fn write_reads(entry: &mut Entry<'_>, team: &Team, level: usize, loads: &[usize], outer: &[(usize, String)]) {
     if loads.is_empty() {
         return;
     }
@@ -141,7 +146,8 @@ fn write_reads(entry: &mut Entry<'_>, team: &Team, loads: &[usize], outer: &[(us
     for &load in loads {
         let dtype = entry.kernel.loads[load].dtype;
         entry.uses.dtype(dtype);
-        entry.body.line(format!("xo_pack<{}, 4> m{load}[{}];", memory_type(dtype), team.groups));
+        let name = memory_name(level, load);
+        entry.body.line(format!("xo_pack<{}, 4> {name}[{}];", memory_type(dtype), team.groups));
     }
     team.open_group(entry);
     let stride = |entry: &Entry<'_>, load: usize| {
@@ -156,7 +162,8 @@ fn write_reads(entry: &mut Entry<'_>, team: &Team, loads: &[usize], outer: &[(us
         let mut at = outer.to_vec();
         at.extend(entry.coordinates(Group::Reduce, 'y', "r"));
         let offset = entry.offset(&window, &format!("in{load}"), &at);
-        entry.body.line(format!("m{load}[g] = xo_read<4>({pointer} + {offset}, 4);"));
+        let name = memory_name(level, load);
+        entry.body.line(format!("{name}[g] = xo_read<4>({pointer} + {offset}, 4);"));
     }
     if !single.is_empty() {
         let at = team.open_element(entry, outer);
@@ -164,7 +171,7 @@ fn write_reads(entry: &mut Entry<'_>, team: &Team, loads: &[usize], outer: &[(us
             let pointer = entry.load(load);
             let window = entry.flat.loads[load].clone();
             let offset = entry.offset(&window, &format!("in{load}"), &at);
-            entry.body.line(format!("m{load}[g].v[k] = {pointer}[{offset}];"));
+            entry.body.line(format!("{}[g].v[k] = {pointer}[{offset}];", memory_name(level, load)));
         }
         team.close_element(entry);
     }
@@ -189,7 +196,7 @@ fn write_element(
             entry.body.line(format!("const {kind} s{id} = k{id}[g][k];"));
             continue;
         }
-        entry.step(id, &Point { element: &|load| format!("m{load}[g].v[k]"), at });
+        entry.step(id, &Point { element: &|load| format!("{}[g].v[k]", memory_name(level, load)), at });
         if kept_later(&id) {
             entry.body.line(format!("k{id}[g][k] = s{id};"));
         }

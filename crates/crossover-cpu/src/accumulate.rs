@@ -146,14 +146,19 @@ impl<'a> Accumulator<'a> {
                     self.candidate(merge, best.as_ptr().cast(), &index, false);
                 }
                 (Combine::Arg { row, .. }, false) => {
-                    let size = self.reduction.dtype.size();
+                    let pitch = self.pitch(tile);
                     for r in 0..tile.rows {
                         let index = (position + r) as i64;
-                        self.candidate(row, from.add(r * tile.columns * size), &index, true);
+                        self.candidate(row, from.offset(r as isize * pitch), &index, true);
                     }
                 }
             }
         }
+    }
+
+    /// Bytes from row to row of a tile.
+    fn pitch(&self, tile: &Tile) -> isize {
+        self.reduction.pitch.unwrap_or((tile.columns * self.reduction.dtype.size()) as isize)
     }
 
     /// Where the next entry of a row's level goes.
@@ -198,7 +203,8 @@ impl<'a> Accumulator<'a> {
     /// Adds rows to a column, segment by segment.
     unsafe fn push_rows(&mut self, from: *const u8, tile: &Tile) {
         let Combine::Ordered { columns, .. } = self.reduction.combine else { return };
-        let pitch = tile.columns * self.reduction.dtype.size();
+        let size = self.reduction.dtype.size();
+        let pitch = self.pitch(tile);
         let mut row = 0;
         while row < tile.rows {
             let have = self.counts[0];
@@ -206,13 +212,14 @@ impl<'a> Accumulator<'a> {
             // SAFETY: the caller's contract; the accumulator holds one entry of `columns` elements.
             unsafe {
                 let sums = self.level(0);
-                let from = from.add(row * pitch);
+                let from = from.offset(row as isize * pitch);
                 let fresh = (have == 0) as usize;
                 if fresh == 1 {
-                    ptr::copy_nonoverlapping(from, sums, pitch);
+                    ptr::copy_nonoverlapping(from, sums, tile.columns * size);
                 }
                 if take > fresh {
-                    columns(from.add(fresh * pitch), sums, take - fresh, tile.columns);
+                    let from = from.offset(fresh as isize * pitch);
+                    columns(from, pitch / size as isize, sums, take - fresh, tile.columns);
                 }
                 self.counts[0] += take;
                 if self.counts[0] == SEGMENT {
@@ -249,7 +256,7 @@ impl<'a> Accumulator<'a> {
             if self.counts[level + 1] == 0 {
                 ptr::copy_nonoverlapping(from, to, width * self.reduction.dtype.size());
             } else {
-                columns(from, to, 1, width);
+                columns(from, 0, to, 1, width);
             }
             self.counts[level + 1] += 1;
             if self.counts[level + 1] == SEGMENT {
@@ -357,15 +364,17 @@ impl<'a> Accumulator<'a> {
         }
     }
 
-    unsafe fn fold_columns(&mut self, columns: crate::tile::RowsFn, mut n: usize, width: usize) {
+    unsafe fn fold_columns(&mut self, columns: crate::tile::ColumnsFn, mut n: usize, width: usize) {
+        let pitch = (self.entry / self.reduction.dtype.size()) as isize;
         // SAFETY: segments shrink towards the front, and a segment's first entry is where it accumulates.
         unsafe {
             while n > 1 {
                 let segments = n.div_ceil(SEGMENT);
                 for s in 0..segments {
                     let first = self.results.add(s * SEGMENT * self.entry);
-                    for e in 1..SEGMENT.min(n - s * SEGMENT) {
-                        columns(first.add(e * self.entry), first, 1, width);
+                    let others = SEGMENT.min(n - s * SEGMENT) - 1;
+                    if others > 0 {
+                        columns(first.add(self.entry), pitch, first, others, width);
                     }
                     ptr::copy(first, self.results.add(s * self.entry), self.entry);
                 }

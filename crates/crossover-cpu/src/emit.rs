@@ -213,12 +213,14 @@ impl<'a> Emitter<'a> {
                 ends.push(self.root(self.lowering.fused.steps[r as usize].args[0]) as StepId);
             }
             // Values of earlier stages that are recomputed get fresh slots; kept ones stay where they are.
-            let body = self.body(&pass.steps, &ends, &pass.stores, &keep)?;
+            let steps: Vec<StepId> =
+                pass.steps.iter().copied().filter(|&s| self.in_place(s, pass).is_none()).collect();
+            let body = self.body(&steps, &ends, &pass.stores, &keep)?;
             let mut list = self.list(Purpose::Body, &[], &[], &[], &[]);
             list.out = body;
             let mut reductions = Vec::new();
             for &r in &pass.reductions {
-                reductions.push(self.reduction(r as usize, &mut list)?);
+                reductions.push(self.reduction(r as usize, pass, &mut list)?);
             }
             let body = list.out;
             self.forget(&pass.steps, &keep);
@@ -230,6 +232,16 @@ impl<'a> Emitter<'a> {
             stages[level].setup.append(late);
         }
         Ok(stages)
+    }
+
+    /// The load that a pitched stage only reduces, and the bytes between its rows: it is read where it lies.
+    fn in_place(&self, s: StepId, pass: &Pass) -> Option<(usize, isize)> {
+        let fused = self.lowering.fused;
+        let StepOp::Load(load) = fused.steps[s as usize].op else { return None };
+        let pitch = self.lowering.pitches[load as usize]?;
+        let reads = |&user: &StepId| fused.steps[user as usize].args.iter().any(|&a| self.root(a) == s as usize);
+        let stored = pass.stores.iter().any(|&i| self.root(fused.stores[i].step) == s as usize);
+        (!stored && !pass.steps.iter().any(reads)).then_some((load as usize, pitch))
     }
 
     /// Steps on reduced values that become known at a level, and their stores.
@@ -534,7 +546,11 @@ impl<'a> Emitter<'a> {
         let find = self.lowering.tiles.map;
         if let [a, b] = *args {
             let ((ra, sa), (rb, sb)) = (self.operand(a, want, list)?, self.operand(b, want, list)?);
-            let right = |op| find(op, dtype, Form::ScalarRight);
+            let divide_by = self.lowering.tiles.divide_by;
+            let right = |op| match op {
+                MapOp::Divide => divide_by(dtype),
+                _ => find(op, dtype, Form::ScalarRight),
+            };
             let choice = match (sa, sb) {
                 (false, true) => right(op).map(|f| (f, ra, rb)),
                 (true, false) => {
@@ -606,7 +622,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// A reduction over all tiles of a unit; its result has a permanent place.
-    fn reduction(&mut self, r: usize, list: &mut List<'_>) -> Result<Reduction> {
+    fn reduction(&mut self, r: usize, pass: &Pass, list: &mut List<'_>) -> Result<Reduction> {
         let tiles = self.lowering.tiles;
         let step = &self.lowering.fused.steps[r];
         let StepOp::Reduce(op) = step.op else {
@@ -628,10 +644,13 @@ impl<'a> Emitter<'a> {
                 columns: (tiles.columns)(op, dtype).ok_or_else(none)?,
             }
         };
-        let from = self.vector(arg, Class::Full, list)?;
+        let (from, pitch) = match self.in_place(arg as StepId, pass) {
+            Some((load, pitch)) => (self.stream(load, Class::Full, true), Some(pitch)),
+            None => (self.vector(arg, Class::Full, list)?, None),
+        };
         let out = self.permanent(bytes);
         self.value[r] = Some(out);
-        Ok(Reduction { op, dtype, combine, from, out })
+        Ok(Reduction { op, dtype, combine, from, pitch, out })
     }
 }
 

@@ -240,10 +240,6 @@ impl<'a> Frame<'a> {
         }
     }
 
-    fn start_of(&self, count: Count) -> usize {
-        if count == Count::Reduced { self.tile.reduced_start } else { self.tile.start }
-    }
-
     /// Instructions that follow a window through the tile.
     ///
     /// # Safety
@@ -251,59 +247,59 @@ impl<'a> Frame<'a> {
     unsafe fn walk(&mut self, instruction: &Instr) {
         // SAFETY: one cursor per access.
         let cursor = |access: u16| unsafe { *self.cursors.add(access as usize) };
-        let view = |access: u16| &self.program.accesses[access as usize];
-        // A walk of one element has nothing to walk over, wherever the tile starts.
-        let span = |count: Count| match count {
-            Count::One => (0, 1),
-            _ => (self.start_of(count), self.elements(count)),
+        let tile = &self.tile;
+        // Rows of a strip are walked one by one, and a walk of one element starts nowhere.
+        let each = |access: u16, count: Count, f: &mut dyn FnMut(isize, isize, usize)| {
+            let window = &self.program.accesses[access as usize];
+            let (start, n, rows) = match count {
+                Count::One => (0, 1, 1),
+                Count::Reduced => (tile.reduced_start, tile.reduced, 1),
+                Count::Full if self.program.geometry.pitched => (tile.start, tile.columns, tile.rows),
+                Count::Full => (tile.start, tile.count, 1),
+            };
+            let pitch = window.line.last().copied().unwrap_or(0);
+            let mut row = cursor(access);
+            for _ in 0..rows {
+                window.flat.runs(start, n, |at, stride, n| {
+                    f(row.wrapping_add(at * window.size as isize), stride, n);
+                });
+                row = row.wrapping_add(pitch);
+            }
         };
         match *instruction {
             Instr::Gather { f, access, out, count } => {
-                let (from, size) = (cursor(access), view(access).size as isize);
+                let size = self.program.accesses[access as usize].size;
                 let mut to = self.register(out);
-                let (start, n) = span(count);
-                view(access).flat.runs(start, n, |at, stride, n| {
-                    // SAFETY: the caller's contract; runs cover the tile exactly.
-                    unsafe {
-                        f((from + at * size) as *const u8, stride, to, n);
-                        to = to.add(n * size as usize);
-                    }
+                // SAFETY: the caller's contract; runs cover the tile exactly.
+                each(access, count, &mut |at, stride, n| unsafe {
+                    f(at as *const u8, stride, to, n);
+                    to = to.add(n * size);
                 });
             }
             Instr::Scatter { f, access, from, count } => {
-                let (to, size) = (cursor(access), view(access).size as isize);
+                let size = self.program.accesses[access as usize].size;
                 let mut from = self.register(from).cast_const();
-                let (start, n) = span(count);
-                view(access).flat.runs(start, n, |at, stride, n| {
-                    // SAFETY: as above.
-                    unsafe {
-                        f(from, (to + at * size) as *mut u8, stride, n);
-                        from = from.add(n * size as usize);
-                    }
+                // SAFETY: as above.
+                each(access, count, &mut |at, stride, n| unsafe {
+                    f(from, at as *mut u8, stride, n);
+                    from = from.add(n * size);
                 });
             }
             Instr::Index { f, access, divisor, modulus, out, count } => {
-                let base = cursor(access);
                 let mut to = self.register(out);
-                let (start, n) = span(count);
-                view(access).flat.runs(start, n, |at, stride, n| {
-                    // SAFETY: as above.
-                    unsafe {
-                        f((base + at) as i64, stride as i64, divisor, modulus, to, n);
-                        to = to.add(n * 8);
-                    }
+                // SAFETY: as above.
+                each(access, count, &mut |at, stride, n| unsafe {
+                    f(at as i64, stride as i64, divisor, modulus, to, n);
+                    to = to.add(n * 8);
                 });
             }
             Instr::Random { f, access, key, stream, out, count } => {
-                let (base, key) = (cursor(access), cursor(key) as *const u32);
+                let key = cursor(key) as *const u32;
                 let mut to = self.register(out);
-                let (start, n) = span(count);
-                view(access).flat.runs(start, n, |at, stride, n| {
-                    // SAFETY: as above; the key's cursor never moves, as its window is constant.
-                    unsafe {
-                        f((base + at) as u64, stride as i64, stream, key, to, n);
-                        to = to.add(n * 4);
-                    }
+                // SAFETY: as above; the key's cursor never moves, as its window is constant.
+                each(access, count, &mut |at, stride, n| unsafe {
+                    f(at as u64, stride as i64, stream, key, to, n);
+                    to = to.add(n * 4);
                 });
             }
             _ => {}

@@ -218,8 +218,11 @@ fn inline(frame: &mut Frame<'_>, range: Range<usize>) {
     let program = frame.program;
     let geometry = &program.geometry;
     let Some(stage) = program.stages.first() else { return };
-    let tiles = geometry.tiles();
-    let (mut line, mut k) = (range.start / tiles, range.start % tiles);
+    let (tiles, lines) = (geometry.tiles(), geometry.lines());
+    let (mut line, mut k) = match geometry.lines_first {
+        true => (range.start % lines, range.start / lines),
+        false => (range.start / tiles, range.start % tiles),
+    };
     for _ in range {
         frame.go(line);
         let start = k * geometry.tile;
@@ -234,9 +237,16 @@ fn inline(frame: &mut Frame<'_>, range: Range<usize>) {
         frame.place(tile);
         // SAFETY: the tile lies inside the flat part of a line of the space.
         unsafe { frame.execute(&stage.body) };
-        k += 1;
-        if k == tiles {
-            (line, k) = (line + 1, 0);
+        if geometry.lines_first {
+            line += 1;
+            if line == lines {
+                (line, k) = (0, k + 1);
+            }
+        } else {
+            k += 1;
+            if k == tiles {
+                (line, k) = (line + 1, 0);
+            }
         }
     }
 }
@@ -260,8 +270,8 @@ fn setup_tile(geometry: &Geometry, unit: usize) -> Tile {
     };
     let reduced = if geometry.mode == Mode::Rows { 1 } else { width };
     // Values repeated to a full tile are repeated for the largest one.
-    let (count, rows) = if geometry.mode == Mode::Columns { (width, 1) } else { (geometry.tile, geometry.rows) };
-    Tile { start, count, reduced_start: start, reduced, rows, columns: width, local: 0 }
+    let count = if geometry.mode == Mode::Columns { width * geometry.rows } else { geometry.tile };
+    Tile { start, count, reduced_start: start, reduced, rows: geometry.rows, columns: width, local: 0 }
 }
 
 /// All stages of one unit on this thread.
@@ -308,7 +318,6 @@ fn walk(
     let line = unit_line(geometry, unit);
     let per_tile = match geometry.mode {
         Mode::Rows => geometry.tile,
-        Mode::Columns => 1,
         _ => geometry.rows,
     };
     let mut at = range.start;
@@ -318,7 +327,9 @@ fn walk(
             Mode::Rows => {
                 Tile { start: at, count: n, reduced_start: 0, reduced: 1, rows: 1, columns: n, local: at }
             }
-            Mode::Columns => Tile { local: at * geometry.columns, rows: 1, ..setup },
+            Mode::Columns => {
+                Tile { count: n * setup.columns, local: at * geometry.columns, rows: n, ..setup }
+            }
             _ => {
                 let width = geometry.columns;
                 Tile { start: at * width, count: n * width, rows: n, local: at * width, ..setup }

@@ -10,7 +10,7 @@
 //! | Row, short rows | none | outer, reduce | whole rows |
 //! | Row | outer | reduce | one row, or a chunk of it |
 //! | Column, narrow | outer | reduce, inner | whole rows of the column block |
-//! | Column | outer, reduce | inner | part of one row |
+//! | Column | outer, reduce | inner | part of one row, or of a few |
 
 use crossover_core::canonical::CHUNK;
 use crossover_plan::kernel::{Dims, Extent, Fused, Kind, StepOp, Window};
@@ -22,6 +22,8 @@ use crate::window::{View, merge};
 pub const TILE: usize = CHUNK;
 /// Rows at least this long get tiles of their own; below, several share a tile so that calls amortise.
 const LONG: usize = 192;
+/// Elements of a tile with an operand that jumps from cache line to cache line.
+const JUMPS: usize = 64;
 /// Longest row whose intermediate values are kept between phases.
 const KEPT_ROW: usize = 32768;
 /// Bytes of a strip of columns that several phases read; larger strips fall out of the cache between phases.
@@ -34,7 +36,7 @@ pub enum Mode {
     Inline,
     /// One row at a time, in chunks; one pass per dependent reduction.
     Rows,
-    /// One strip of columns at a time, row by row.
+    /// One strip of columns at a time, one or a few rows per tile.
     Columns,
     /// All columns at a time, several rows per tile.
     Blocks,
@@ -62,6 +64,11 @@ pub struct Geometry {
     pub strips: usize,
     /// Whether a value constant along the reduced axes is one element per tile.
     pub reduced_is_one: bool,
+    /// Whether the rows of a tile lie apart in memory: a strip of columns several rows high.
+    pub pitched: bool,
+    /// Whether tiles of the same part of all lines come after each other, so that strided operands are read again
+    /// while their cache lines are near.
+    pub lines_first: bool,
     /// Whether the flat part holds several rows whose reduced values must be repeated to meet full ones.
     pub grouped: bool,
 }
@@ -123,6 +130,8 @@ pub struct Merged {
     pub reduce: SmallVec<[usize; 4]>,
     pub inner: SmallVec<[usize; 4]>,
     pub windows: Vec<Strides>,
+    /// How many windows, from the first, are memory rather than positions.
+    pub memory: usize,
 }
 
 /// Every window of a kernel: loads, stores, then index and random steps in order.
@@ -161,7 +170,8 @@ impl Merged {
             .zip(outer.into_iter().zip(reduce).zip(inner))
             .map(|(offset, ((outer, reduce), inner))| Strides { offset, outer, reduce, inner })
             .collect();
-        Merged { outer: outer_dims, reduce: reduce_dims, inner: inner_dims, windows }
+        let memory = fused.loads.len() + fused.stores.len();
+        Merged { outer: outer_dims, reduce: reduce_dims, inner: inner_dims, windows, memory }
     }
 
     /// Strides over the line axes, and the view over the flat part.
@@ -233,6 +243,8 @@ pub fn cut(kind: Kind, merged: &Merged, bytes: usize, phases: bool, threads: usi
         outer,
         strips: 1,
         reduced_is_one: true,
+        pitched: false,
+        lines_first: false,
         grouped: false,
     };
     match kind {
@@ -244,6 +256,12 @@ pub fn cut(kind: Kind, merged: &Merged, bytes: usize, phases: bool, threads: usi
                 geometry.line_dims = lines.into();
                 geometry.flat = last;
                 geometry.tile = even(last, TILE);
+                // An operand that jumps a cache line per element is read in short pieces of neighbouring lines.
+                let jumps = |w: &Strides| w.outer.last().is_some_and(|s| s.unsigned_abs() >= 16);
+                if merged.windows[..merged.memory].iter().any(jumps) {
+                    geometry.tile = even(last, JUMPS);
+                    geometry.lines_first = true;
+                }
             }
         }
         Kind::Row => {
@@ -268,7 +286,12 @@ pub fn cut(kind: Kind, merged: &Merged, bytes: usize, phases: bool, threads: usi
                 geometry.flat = inner;
                 geometry.columns = strip(outer, reduce, inner, bytes, phases, threads);
                 geometry.strips = inner.div_ceil(geometry.columns);
-                geometry.tile = geometry.columns;
+                if merged.reduce.len() == 1 {
+                    geometry.rows = (TILE / geometry.columns).clamp(1, reduce.max(1));
+                }
+                geometry.pitched = geometry.rows > 1;
+                geometry.grouped = geometry.pitched;
+                geometry.tile = geometry.rows * geometry.columns;
             } else {
                 geometry.mode = Mode::Blocks;
                 geometry.grouped = true;

@@ -67,6 +67,8 @@ pub struct Lowering<'a> {
     pub facts: Vec<Fact>,
     /// Class each load has, and whether a tile of it lies side by side.
     pub loads: Vec<(Class, bool)>,
+    /// Bytes from row to row of a load whose rows lie side by side, where tiles are pitched.
+    pub pitches: Vec<Option<isize>>,
     /// As `loads`, for stores.
     pub stores: Vec<(Class, bool)>,
     /// The access and class of each index and random step.
@@ -90,6 +92,7 @@ pub fn lower(fused: &Fused, tiles: &'static Tiles, threads: usize, split_cost: f
         accesses: Vec::new(),
         facts: Vec::new(),
         loads: Vec::new(),
+        pitches: Vec::new(),
         stores: Vec::new(),
         positions: Vec::new(),
         split: false,
@@ -110,7 +113,11 @@ impl<'a> Lowering<'a> {
         for (i, load) in fused.loads.iter().enumerate() {
             let class = self.window_class(merged, i, None);
             let form = self.access(merged, i, Source::Input(i as u16), load.dtype.size(), class);
-            self.loads.push((class, form == Form::Contiguous));
+            let apart = self.geometry.pitched && class == Class::Full;
+            let contiguous = form == Form::Contiguous;
+            self.loads.push((class, contiguous && !apart));
+            let pitch = self.accesses[i].line.last().copied();
+            self.pitches.push(pitch.filter(|_| contiguous && apart && !load.dtype.is_half()));
         }
         for (i, store) in fused.stores.iter().enumerate() {
             let extent = fused.steps[store.step as usize].extent;
@@ -120,7 +127,8 @@ impl<'a> Lowering<'a> {
                 Class::Full => self.geometry.tile == 1,
                 _ => self.geometry.reduced() == 1,
             };
-            self.stores.push((class, form == Form::Contiguous || single));
+            let apart = self.geometry.pitched && class == Class::Full;
+            self.stores.push((class, (form == Form::Contiguous && !apart) || single));
         }
         let mut next = loads + stores;
         for step in &fused.steps {
@@ -157,7 +165,8 @@ impl<'a> Lowering<'a> {
             return Class::Reduced;
         }
         let (_, flat) = merged.split(strides, kind, &self.geometry, Extent::Full);
-        if flat.form() == Form::Uniform { Class::Line } else { Class::Full }
+        let line = flat.form() == Form::Uniform && !self.geometry.pitched;
+        if line { Class::Line } else { Class::Full }
     }
 
     fn access(&mut self, merged: &Merged, window: usize, source: Source, size: usize, class: Class) -> Form {
@@ -186,7 +195,8 @@ impl<'a> Lowering<'a> {
                 StepOp::Load(load) => {
                     let (class, contiguous) = self.loads[*load as usize];
                     fact.class = class;
-                    fact.cost = if contiguous { 0.0 } else { 0.3 };
+                    let pitched = self.pitches[*load as usize].is_some();
+                    fact.cost = if contiguous || pitched { 0.0 } else { 0.3 };
                 }
                 StepOp::Scalar(_) => {}
                 StepOp::Index { .. } | StepOp::Random { .. } => {

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use crate::{
     geometry::Geometry,
-    tile::{ArgColumnsFn, ArgRowsFn, GatherFn, IndexFn, RandomFn, RowsFn, ScatterFn, TileFn},
+    tile::{ArgColumnsFn, ArgRowsFn, ColumnsFn, GatherFn, IndexFn, RandomFn, RowsFn, ScatterFn, TileFn},
     window::View,
 };
 
@@ -87,7 +87,7 @@ pub enum Instr {
 #[derive(Debug, Clone, Copy)]
 pub enum Combine {
     /// By the canonical order: reduces a chunk of a row; adds rows to a column.
-    Ordered { rows: RowsFn, columns: RowsFn },
+    Ordered { rows: RowsFn, columns: ColumnsFn },
     /// By value and position: of a chunk; of a row against the best so far; of two candidates.
     Arg { rows: ArgRowsFn, row: ArgColumnsFn, merge: ArgColumnsFn },
 }
@@ -100,6 +100,8 @@ pub struct Reduction {
     pub dtype: DType,
     pub combine: Combine,
     pub from: Reg,
+    /// Bytes from row to row of the tile, where it is read in place; otherwise rows follow each other.
+    pub pitch: Option<isize>,
     pub out: Reg,
 }
 

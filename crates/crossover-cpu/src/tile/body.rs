@@ -247,3 +247,42 @@ pub unsafe fn select<E: Copy, const YES: bool, const NO: bool>(
         }
     }
 }
+
+/// Division by one number. Dividing by a power of two and multiplying by its reciprocal round the same real number,
+/// and multiplication is several times faster.
+///
+/// # Safety
+/// As the module says; `b` is a scalar.
+#[inline(always)]
+pub unsafe fn divide_by<F: Reciprocal>(a: *const u8, b: *const u8, out: *mut u8, n: usize) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let (a, divisor, out) = (input::<F>(a, n), *b.cast::<F>(), output::<F>(out, n));
+        match divisor.exact_reciprocal() {
+            Some(factor) => map1(a, out, |x| x * factor),
+            None => map1(a, out, |x| x / divisor),
+        }
+    }
+}
+
+/// A float whose reciprocal may be exact.
+pub trait Reciprocal: FloatLane {
+    /// The reciprocal, if it is exact and normal.
+    fn exact_reciprocal(self) -> Option<Self>;
+}
+
+macro_rules! reciprocal {
+    ($($float:ty)*) => {$(
+        impl Reciprocal for $float {
+            #[inline(always)]
+            fn exact_reciprocal(self) -> Option<Self> {
+                const FRACTION: u32 = <$float>::MANTISSA_DIGITS - 1;
+                let one = self.to_bits() & ((1 << FRACTION) - 1) == 0;
+                let reciprocal = 1.0 / self;
+                (one && self.is_normal() && reciprocal.is_normal()).then_some(reciprocal)
+            }
+        }
+    )*};
+}
+
+reciprocal!(f32 f64);

@@ -231,7 +231,7 @@ macro_rules! level {
 
         use super::level::{Wide, scalar_left, scalar_right, vectors};
         use super::{
-            ArgColumnsFn, ArgRowsFn, Form, GatherFn, RowsFn, ScatterFn, TileFn, Tiles, body, movement, reduction,
+            ArgColumnsFn, ArgRowsFn, ColumnsFn, Form, GatherFn, RowsFn, ScatterFn, TileFn, Tiles, body, movement, reduction,
             reduction::Ordered, sequence,
         };
 
@@ -251,6 +251,7 @@ macro_rules! level {
         tile_fn!([$(#[$feature])*] copy [E: Copy] (a) movement::copy::<E>);
         tile_fn!([$(#[$feature])*] binary [O: Apply2<T>, T: Copy, const V: u8] (a, b) body::binary::<O, T, V>);
         tile_fn!([$(#[$feature])*] compare [O: ApplyCompare<T>, T: Copy, const V: u8] (a, b) body::compare::<O, T, V>);
+        tile_fn!([$(#[$feature])*] divide_by [F: body::Reciprocal] (a, b) body::divide_by::<F>);
         tile_fn!([$(#[$feature])*] ternary [O: Apply3<T>, T: Copy] (a, b, c) body::ternary::<O, T>);
         tile_fn!([$(#[$feature])*] select [E: Copy, const YES: bool, const NO: bool] (a, b, c) body::select::<E, YES, NO>);
 
@@ -277,7 +278,14 @@ macro_rules! level {
         rows_fn!([$(#[$feature])*] repeat_each [E: Copy] movement::repeat_each::<E>);
         rows_fn!([$(#[$feature])*] repeat_all [E: Copy] movement::repeat_all::<E>);
         rows_fn!([$(#[$feature])*] rows [O: Apply2<T>, T: Copy] reduction::rows::<O, T>);
-        rows_fn!([$(#[$feature])*] columns [O: Apply2<T>, T: Copy] reduction::columns::<O, T>);
+
+        $(#[$feature])*
+        unsafe fn columns<O: Apply2<T>, T: Copy>(
+            from: *const u8, pitch: isize, sums: *mut u8, rows: usize, n: usize,
+        ) {
+            // SAFETY: see above.
+            unsafe { reduction::columns::<O, T>(from, pitch, sums, rows, n) }
+        }
 
         $(#[$feature])*
         unsafe fn arg_rows<O: Apply2<T>, T: Ordered>(
@@ -358,11 +366,19 @@ macro_rules! level {
             }
         }
 
+        fn divide_by_of(dtype: DType) -> Option<TileFn> {
+            match dtype {
+                DType::F32 => Some(divide_by::<f32>),
+                DType::F64 => Some(divide_by::<f64>),
+                _ => None,
+            }
+        }
+
         fn rows_of(op: ReduceOp, dtype: DType) -> Option<RowsFn> {
             by_reduction!(op, dtype, rows)
         }
 
-        fn columns_of(op: ReduceOp, dtype: DType) -> Option<RowsFn> {
+        fn columns_of(op: ReduceOp, dtype: DType) -> Option<ColumnsFn> {
             by_reduction!(op, dtype, columns)
         }
 
@@ -401,6 +417,7 @@ macro_rules! level {
         /// The functions of this level.
         pub static TILES: Tiles = Tiles {
             map,
+            divide_by: divide_by_of,
             cast: cast_step,
             half: half_memory,
             canonical: canonical_of,

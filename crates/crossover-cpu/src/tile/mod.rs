@@ -38,6 +38,8 @@ pub type GatherFn = unsafe fn(*const u8, isize, *mut u8, usize);
 pub type ScatterFn = unsafe fn(*const u8, *mut u8, isize, usize);
 /// Works on rows: source, output, rows, elements of a row.
 pub type RowsFn = unsafe fn(*const u8, *mut u8, usize, usize);
+/// Adds rows to accumulators: source, elements from row to row, accumulators, rows, elements of a row.
+pub type ColumnsFn = unsafe fn(*const u8, isize, *mut u8, usize, usize);
 /// Finds extremes of rows: source, values, positions, rows, elements of a row.
 pub type ArgRowsFn = unsafe fn(*const u8, *mut u8, *mut i64, usize, usize);
 /// Merges candidates: values, positions, best values, their positions, count.
@@ -52,6 +54,8 @@ pub type RandomFn = unsafe fn(u64, i64, u32, *const u32, *mut u8, usize);
 pub struct Tiles {
     /// An elementwise op on a dtype.
     pub map: fn(MapOp, DType, Form) -> Option<TileFn>,
+    /// Division of a float by one number.
+    pub divide_by: fn(DType) -> Option<TileFn>,
     /// A primitive conversion.
     pub cast: fn(cast::Step) -> Option<TileFn>,
     /// Reads (true) or writes (false) a 16-bit float dtype.
@@ -75,7 +79,7 @@ pub struct Tiles {
     /// Reduces rows of at most one chunk.
     pub rows: fn(ReduceOp, DType) -> Option<RowsFn>,
     /// Adds rows to accumulators in order.
-    pub columns: fn(ReduceOp, DType) -> Option<RowsFn>,
+    pub columns: fn(ReduceOp, DType) -> Option<ColumnsFn>,
     /// Extremes of rows with their positions.
     pub arg_rows: fn(ReduceOp, DType) -> Option<ArgRowsFn>,
     /// Merges candidates; whether all have the same position.

@@ -8,29 +8,31 @@ use super::body::{input, output};
 /// Combines 1 to [`crossover_core::canonical::CHUNK`] elements in the order of a row's chunk.
 #[inline(always)]
 pub fn chunk<O: Apply2<T>, T: Copy>(values: &[T]) -> T {
-    let n = values.len();
-    let mut lane = [values[0]; LANES];
-    if n > LANES {
-        fold_lanes::<O, T>(values, &mut lane);
-        quads::<O, T>(&mut lane);
-        return halve::<O, T>(&mut lane, LANES / 4, LANES / 4);
+    match values.len() {
+        0..=8 => few::<O, T, 2>(values),
+        9..=32 => few::<O, T, 8>(values),
+        33..=LANES => few::<O, T, { LANES / 4 }>(values),
+        _ => {
+            let mut lane = [values[0]; LANES];
+            fold_lanes::<O, T>(values, &mut lane);
+            quads::<O, T>(&mut lane);
+            halve::<O, T>(&mut lane, LANES / 4, LANES / 4)
+        }
     }
-    lane[..n].copy_from_slice(values);
+}
+
+/// A chunk with at most one element per lane, in at most `QUADS` quads.
+#[inline(always)]
+fn few<O: Apply2<T>, T: Copy, const QUADS: usize>(values: &[T]) -> T {
+    let n = values.len();
+    let mut lane = [values[0]; QUADS];
     let mut present = n / 4;
-    for q in 0..present {
-        lane[q] = quad::<O, T>(&lane[4 * q..4 * q + 4]);
+    for (slot, q) in lane.iter_mut().zip(values.chunks_exact(4)) {
+        *slot = quad::<O, T>(q);
     }
     // The last quad may be partly absent: absent lanes are skipped.
-    if n % 4 != 0 {
-        let at = 4 * present;
-        let mut last = lane[at];
-        if n % 4 > 1 {
-            last = O::apply(last, lane[at + 1]);
-        }
-        if n % 4 > 2 {
-            last = O::apply(last, lane[at + 2]);
-        }
-        lane[present] = last;
+    if let Some((&first, rest)) = values[4 * present..].split_first() {
+        lane[present] = rest.iter().fold(first, |sum, &x| O::apply(sum, x));
         present += 1;
     }
     halve::<O, T>(&mut lane, n.next_power_of_two().div_ceil(4), present)
@@ -51,7 +53,7 @@ fn quads<O: Apply2<T>, T: Copy>(lane: &mut [T; LANES]) {
 
 /// Combines `width` lanes by halving, of which the first `present` hold values.
 #[inline(always)]
-fn halve<O: Apply2<T>, T: Copy>(lane: &mut [T; LANES], mut width: usize, mut present: usize) -> T {
+fn halve<O: Apply2<T>, T: Copy>(lane: &mut [T], mut width: usize, mut present: usize) -> T {
     while width > 1 {
         width /= 2;
         for i in 0..present.saturating_sub(width) {
@@ -109,46 +111,43 @@ pub unsafe fn rows<O: Apply2<T>, T: Copy>(from: *const u8, out: *mut u8, rows: u
     }
 }
 
-/// Adds `rows` rows of `n` elements to the `n` accumulators, in order.
+/// Adds `rows` rows of `n` elements, `pitch` elements apart, to the `n` accumulators, in order.
 ///
 /// # Safety
-/// `from` holds `rows * n` elements and `sums` holds `n`; they do not overlap.
+/// Every row is readable and `sums` holds `n` elements; they do not overlap.
 #[inline(always)]
-pub unsafe fn columns<O: Apply2<T>, T: Copy>(from: *const u8, sums: *mut u8, rows: usize, n: usize) {
+pub unsafe fn columns<O: Apply2<T>, T: Copy>(
+    from: *const u8,
+    pitch: isize,
+    sums: *mut u8,
+    rows: usize,
+    n: usize,
+) {
     // SAFETY: the caller's contract.
     unsafe {
         let from = from.cast::<T>();
         let sums = sums.cast::<T>();
         match n {
-            1 => narrow::<O, T, 1>(from, sums, rows),
-            2 => narrow::<O, T, 2>(from, sums, rows),
-            3 => narrow::<O, T, 3>(from, sums, rows),
-            4 => narrow::<O, T, 4>(from, sums, rows),
+            2 => strip::<O, T, 2>(from, sums, rows, pitch),
+            3 => strip::<O, T, 3>(from, sums, rows, pitch),
+            4 => strip::<O, T, 4>(from, sums, rows, pitch),
             _ => {
                 let mut at = 0;
-                while at + 32 <= n {
-                    strip::<O, T, 32>(from.add(at), sums.add(at), rows, n);
-                    at += 32;
+                while at + 64 <= n {
+                    strip::<O, T, 64>(from.add(at), sums.add(at), rows, pitch);
+                    at += 64;
                 }
                 while at + 8 <= n {
-                    strip::<O, T, 8>(from.add(at), sums.add(at), rows, n);
+                    strip::<O, T, 8>(from.add(at), sums.add(at), rows, pitch);
                     at += 8;
                 }
                 while at < n {
-                    strip::<O, T, 1>(from.add(at), sums.add(at), rows, n);
+                    strip::<O, T, 1>(from.add(at), sums.add(at), rows, pitch);
                     at += 1;
                 }
             }
         }
     }
-}
-
-/// # Safety
-/// As [`columns`], for `N` columns side by side.
-#[inline(always)]
-unsafe fn narrow<O: Apply2<T>, T: Copy, const N: usize>(from: *const T, sums: *mut T, rows: usize) {
-    // SAFETY: the caller's contract.
-    unsafe { strip::<O, T, N>(from, sums, rows, N) }
 }
 
 /// # Safety
@@ -158,13 +157,13 @@ unsafe fn strip<O: Apply2<T>, T: Copy, const W: usize>(
     from: *const T,
     sums: *mut T,
     rows: usize,
-    pitch: usize,
+    pitch: isize,
 ) {
     // SAFETY: the caller's contract.
     unsafe {
         let mut sum: [T; W] = *sums.cast();
         for row in 0..rows {
-            let x: &[T; W] = &*from.add(row * pitch).cast();
+            let x: &[T; W] = &*from.offset(row as isize * pitch).cast();
             for j in 0..W {
                 sum[j] = O::apply(sum[j], x[j]);
             }
