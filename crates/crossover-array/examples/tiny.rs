@@ -12,7 +12,8 @@ fn main() -> Result<()> {
     let x = Array::from([-2.0f32, -1.0, 0.0, 1.0, 2.0]);
     let gelu = || x.gelu().to_vec::<f32>();
     let chain = || (0..10).fold(x.clone(), |y, _| y.tanh()).to_vec::<f32>();
-    let mixed = || (((&x * 1.5 + 0.5).exp() - &x) / 2.0 + &x * &x).maximum(0.0).sqrt().negative().to_vec::<f32>();
+    let mixed =
+        || (((&x * 1.5 + 0.5).exp() - &x) / 2.0 + &x * &x).maximum(0.0).sqrt().negative().to_vec::<f32>();
     let stepwise = || -> Result<Vec<f32>> {
         let mut y = x.clone();
         for _ in 0..10 {

@@ -2,10 +2,7 @@
 
 use std::{panic::Location, sync::Arc};
 
-use crossover_core::{
-    DType, Element, Layout, Scalar, Shape,
-    graph::Type,
-};
+use crossover_core::{DType, Element, Layout, Scalar, Shape, graph::Type};
 use crossover_runtime::Buffer;
 use parking_lot::Mutex;
 
@@ -228,7 +225,12 @@ impl Array {
         Ok(Scalar::read_from(self.dtype(), &bytes[layout.offset * self.dtype().size()..]))
     }
 
-    fn expect_dtype(&self, op: &'static str, wanted: DType, location: &'static Location<'static>) -> Result<()> {
+    fn expect_dtype(
+        &self,
+        op: &'static str,
+        wanted: DType,
+        location: &'static Location<'static>,
+    ) -> Result<()> {
         if self.dtype() == wanted {
             return Ok(());
         }
@@ -257,7 +259,8 @@ impl Array {
         loop {
             eval::node(&self.version())?;
             let mut version = self.cell.version.lock();
-            if let Some(buffer) = Arc::get_mut(&mut version).and_then(Node::buffer_mut).and_then(Arc::get_mut) {
+            if let Some(buffer) = Arc::get_mut(&mut version).and_then(Node::buffer_mut).and_then(Arc::get_mut)
+            {
                 write(buffer.host_bytes_mut().map_err(wrap)?);
                 return Ok(());
             }

@@ -83,7 +83,10 @@ impl Dims {
         }
         // With an empty axis beside it, any length would do.
         if known == 0 || !from.size().is_multiple_of(known) {
-            return Err(wrong(format!("no length for -1 in {given:?} gives the {} elements of {from}", from.size())));
+            return Err(wrong(format!(
+                "no length for -1 in {given:?} gives the {} elements of {from}",
+                from.size()
+            )));
         }
         let rest = from.size() / known;
         Ok(given.iter().map(|&n| if n == -1 { rest } else { n as usize }).collect())

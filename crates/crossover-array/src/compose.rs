@@ -41,7 +41,9 @@ impl Value {
                 let ty = Type { dtype: value.dtype(), shape: shape.clone() };
                 let state = match shape.rank() {
                     0 => State::Scalar(*value),
-                    _ => State::Pending { op: Op::Expand(shape.clone()), args: smallvec![Arg::Scalar(*value)] },
+                    _ => {
+                        State::Pending { op: Op::Expand(shape.clone()), args: smallvec![Arg::Scalar(*value)] }
+                    }
                 };
                 Node::new(ty, state, location)
             }

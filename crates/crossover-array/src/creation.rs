@@ -246,7 +246,10 @@ impl Array {
             Ok(shape) if shape.size() == values.len() => shape,
             Ok(right) => {
                 let why = "the shape must have as many elements as there are values";
-                return Array::wrong(Error::Shape { op, left: Shape::from([values.len()]), right, why }, location);
+                return Array::wrong(
+                    Error::Shape { op, left: Shape::from([values.len()]), right, why },
+                    location,
+                );
             }
             Err(error) => return Array::wrong(error, location),
         };
@@ -258,7 +261,11 @@ impl Array {
 }
 
 /// A number as a value of a dtype it fits into.
-pub(crate) fn fitting(op: &'static str, value: Number, dtype: DType) -> crossover_core::Result<crossover_core::Scalar> {
+pub(crate) fn fitting(
+    op: &'static str,
+    value: Number,
+    dtype: DType,
+) -> crossover_core::Result<crossover_core::Scalar> {
     if value.overflows(dtype) {
         return Err(Error::Value { op, what: format!("{value:?} does not fit into {dtype}") });
     }

@@ -147,7 +147,7 @@ methods! {
     }
 }
 
-/// Elementwise operations that choose by dtype or take more than two operands.
+/// Elementwise operations that choose by dtype.
 impl Array {
     /// Magnitude: the sign bit cleared; the most negative integer stays itself. For complex arrays the modulus, a
     /// real array.
@@ -208,111 +208,6 @@ impl Array {
         if self.dtype().is_complex() { self.unary(MapOp::Conj) } else { self.snapshot() }
     }
 
-    /// True where the operand is false, or zero.
-    ///
-    /// ```
-    /// # use crossover_array::Array;
-    /// assert_eq!(Array::from([0, 5]).logical_not().to_vec::<bool>()?, [true, false]);
-    /// # Ok::<(), crossover_array::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn logical_not(&self) -> Array {
-        Array::build([self], |b, [x]| {
-            let x = truth(b, x)?;
-            compose::unary(b, MapOp::LogicalNot, &x)
-        })
-    }
-
-    /// True where both operands are true, or not zero.
-    ///
-    /// ```
-    /// # use crossover_array::Array;
-    /// let mask = Array::from([0, 5]).logical_and(&Array::from([true, true]));
-    /// assert_eq!(mask.to_vec::<bool>()?, [false, true]);
-    /// # Ok::<(), crossover_array::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn logical_and(&self, other: &Array) -> Array {
-        self.logical(MapOp::BitwiseAnd, other)
-    }
-
-    /// True where either operand is true, or not zero.
-    ///
-    /// ```
-    /// # use crossover_array::Array;
-    /// let mask = Array::from([0, 5]).logical_or(&Array::from([false, false]));
-    /// assert_eq!(mask.to_vec::<bool>()?, [false, true]);
-    /// # Ok::<(), crossover_array::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn logical_or(&self, other: &Array) -> Array {
-        self.logical(MapOp::BitwiseOr, other)
-    }
-
-    /// True where exactly one operand is true, or not zero.
-    ///
-    /// ```
-    /// # use crossover_array::Array;
-    /// let mask = Array::from([0, 5]).logical_xor(&Array::from([true, true]));
-    /// assert_eq!(mask.to_vec::<bool>()?, [true, false]);
-    /// # Ok::<(), crossover_array::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn logical_xor(&self, other: &Array) -> Array {
-        self.logical(MapOp::BitwiseXor, other)
-    }
-
-    #[track_caller]
-    fn logical(&self, op: MapOp, other: &Array) -> Array {
-        Array::build([self, other], |b, [x, y]| {
-            let (x, y) = (truth(b, x)?, truth(b, y)?);
-            compose::binary(b, op, &x, &y)
-        })
-    }
-
-    /// True where the operand is NaN.
-    ///
-    /// ```
-    /// # use crossover_array::Array;
-    /// assert_eq!(Array::from([1.0f32, f32::NAN]).isnan().to_vec::<bool>()?, [false, true]);
-    /// # Ok::<(), crossover_array::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn isnan(&self) -> Array {
-        // NaN is the only thing that differs from itself.
-        Array::build([self], |b, [x]| compose::binary(b, MapOp::NotEqual, x, x))
-    }
-
-    /// True where the operand is neither infinite nor NaN.
-    ///
-    /// ```
-    /// # use crossover_array::Array;
-    /// let x = Array::from([1.0f32, f32::NAN, f32::INFINITY]);
-    /// assert_eq!(x.isfinite().to_vec::<bool>()?, [true, false, false]);
-    /// # Ok::<(), crossover_array::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn isfinite(&self) -> Array {
-        let kind = self.dtype().kind();
-        Array::build([self], |b, [x]| {
-            if matches!(kind, Kind::Bool | Kind::Int) {
-                return compose::binary(b, MapOp::Equal, x, x);
-            }
-            let op = if kind == Kind::Complex { MapOp::Modulus } else { MapOp::Abs };
-            let size = compose::unary(b, op, x)?;
-            let infinity = compose::number(b, f64::INFINITY.into(), b.ty(&size).dtype)?;
-            let below = compose::binary(b, MapOp::Less, &size, &infinity)?;
-            if kind != Kind::Complex {
-                return Ok(below);
-            }
-            // The modulus of a finite number can overflow; its parts cannot.
-            let (re, im) = (compose::unary(b, MapOp::Real, x)?, compose::unary(b, MapOp::Imag, x)?);
-            let (re, im) = (compose::unary(b, MapOp::Abs, &re)?, compose::unary(b, MapOp::Abs, &im)?);
-            let larger = compose::binary(b, MapOp::Maximum, &re, &im)?;
-            compose::binary(b, MapOp::Less, &larger, &infinity)
-        })
-    }
-
     /// `self * b + c` rounded once; integers wrap.
     ///
     /// ```
@@ -326,43 +221,6 @@ impl Array {
         let dtype = self.dtype();
         let (second, third) = (b.into().into_array(dtype), c.into().into_array(dtype));
         Array::build([self, &second, &third], |b, [x, y, z]| compose::fma(b, x, y, z))
-    }
-
-    /// The operand, but at least `low` and at most `high`.
-    ///
-    /// ```
-    /// # use crossover_array::Array;
-    /// assert_eq!(Array::from([-5, 0, 5]).clip(-1, 2).to_vec::<i32>()?, [-1, 0, 2]);
-    /// # Ok::<(), crossover_array::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn clip<'a>(&self, low: impl Into<Operand<'a>>, high: impl Into<Operand<'a>>) -> Array {
-        let raised = self.binary(MapOp::Maximum, low.into());
-        raised.binary(MapOp::Minimum, high.into())
-    }
-
-    /// `yes` where this mask holds, `no` elsewhere, promoted and broadcast.
-    ///
-    /// ```
-    /// # use crossover_array::Array;
-    /// let x = Array::from([-1.0f32, 2.0]);
-    /// assert_eq!(x.less(0.0).where_(0.0, &x).to_vec::<f32>()?, [0.0, 2.0]);
-    /// assert_eq!(Array::where_(&x.less(0.0), 1, 2).to_vec::<i64>()?, [1, 2]);
-    /// # Ok::<(), crossover_array::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn where_<'a>(&self, yes: impl Into<Operand<'a>>, no: impl Into<Operand<'a>>) -> Array {
-        let (yes, no) = (yes.into(), no.into());
-        // Numbers take the dtype of the array beside them; two numbers that of the higher kind.
-        let beside = match (&yes, &no) {
-            (Operand::Array(array), _) | (_, Operand::Array(array)) => array.dtype(),
-            (Operand::Number(a), Operand::Number(b)) => a.default_dtype().promote(b.default_dtype()),
-        };
-        let (yes, no) = (yes.into_array(beside), no.into_array(beside));
-        Array::build([self, &yes, &no], |b, [mask, yes, no]| {
-            let mask = truth(b, mask)?;
-            compose::select(b, &mask, yes, no)
-        })
     }
 
     /// Conversion to another dtype. Reals become integers towards zero and saturate, NaN becomes 0; complex numbers
@@ -419,7 +277,9 @@ impl Array {
             Operand::Array(other) if other.dtype() == dtype && other.shape() == self.shape() => {
                 other.failure().is_none().then(|| Arg::Node(other.node()))
             }
-            Operand::Number(number) if dtype.with_scalar(number.kind()) == dtype && !number.overflows(dtype) => {
+            Operand::Number(number)
+                if dtype.with_scalar(number.kind()) == dtype && !number.overflows(dtype) =>
+            {
                 Some(Arg::Scalar(number.to_scalar(dtype)))
             }
             _ => None,
@@ -447,16 +307,6 @@ impl Operand<'_> {
     }
 }
 
-/// Whether elements are not zero.
-fn truth(b: &mut Composer, x: &Value) -> CoreResult<Value> {
-    let dtype = b.ty(x).dtype;
-    if !dtype.is_complex() {
-        return compose::cast(b, x, DType::Bool);
-    }
-    let zero = compose::number(b, 0.into(), dtype)?;
-    compose::binary(b, MapOp::NotEqual, x, &zero)
-}
-
 /// Comparing with an integer that the array's dtype cannot hold has an answer, as in NumPy 2: the same everywhere.
 fn compare_out_of_range(b: &mut Composer, op: MapOp, x: &Value, number: Number) -> CoreResult<Option<Value>> {
     let ty = b.ty(x);
@@ -481,8 +331,15 @@ mod tests {
 
     #[test]
     fn every_op_has_a_method_that_says_what_the_op_says() {
-        let by_hand =
-            [MapOp::Abs, MapOp::Modulus, MapOp::Real, MapOp::Imag, MapOp::Conj, MapOp::LogicalNot, MapOp::Fma];
+        let by_hand = [
+            MapOp::Abs,
+            MapOp::Modulus,
+            MapOp::Real,
+            MapOp::Imag,
+            MapOp::Conj,
+            MapOp::LogicalNot,
+            MapOp::Fma,
+        ];
         for &op in MapOp::ALL {
             match DOCUMENTED.iter().find(|entry| entry.0 == op) {
                 Some((_, doc)) => assert_eq!(*doc, op.info().doc, "{op}"),

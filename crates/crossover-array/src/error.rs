@@ -33,11 +33,23 @@ impl Error {
     }
 
     /// What went wrong.
+    ///
+    /// ```
+    /// use crossover_array::Array;
+    /// let error = Array::arange(3).index(5).check().unwrap_err();
+    /// assert!(error.kind().to_string().starts_with("slice: index 5 is out of range"));
+    /// ```
     pub fn kind(&self) -> &crossover_runtime::Error {
         &self.inner
     }
 
     /// Where the failing operation was called.
+    ///
+    /// ```
+    /// use crossover_array::Array;
+    /// let error = Array::arange(3).index(5).check().unwrap_err();
+    /// assert!(error.location().line() > 0);
+    /// ```
     pub fn location(&self) -> &'static Location<'static> {
         self.location
     }

@@ -39,7 +39,11 @@ impl Array {
             let rank = shape.rank() as i64 + 1;
             let inside = (-rank..rank).contains(&axis);
             let at = if axis < 0 { axis + rank } else { axis };
-            if inside { Ok(at as usize) } else { Err(Error::Axis { op: "stack", axis, shape: shape.clone() }) }
+            if inside {
+                Ok(at as usize)
+            } else {
+                Err(Error::Axis { op: "stack", axis, shape: shape.clone() })
+            }
         };
         let widen = |shape: Shape, axis: usize| {
             let mut dims = shape.dims().to_vec();
@@ -59,7 +63,10 @@ impl Array {
     ) -> Array {
         Array::build_many(arrays, |b, values| {
             let Some(first) = values.first() else {
-                return Err(Error::Value { op, what: "nothing to join: the list of arrays is empty".to_string() });
+                return Err(Error::Value {
+                    op,
+                    what: "nothing to join: the list of arrays is empty".to_string(),
+                });
             };
             let axis = place(&b.ty(first).shape, axis)?;
             let dtype = values[1..].iter().fold(b.ty(first).dtype, |dtype, v| dtype.promote(b.ty(v).dtype));

@@ -88,7 +88,11 @@ impl Shown {
     /// Positions shown along an axis, and whether some are left out.
     fn entries(&self, axis: usize) -> (Vec<usize>, bool) {
         let n = self.shape[axis];
-        if self.cut && n > 2 * EDGE { ((0..EDGE).chain(n - EDGE..n).collect(), true) } else { ((0..n).collect(), false) }
+        if self.cut && n > 2 * EDGE {
+            ((0..EDGE).chain(n - EDGE..n).collect(), true)
+        } else {
+            ((0..n).collect(), false)
+        }
     }
 }
 

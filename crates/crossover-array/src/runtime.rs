@@ -43,6 +43,12 @@ thread_local! {
 
 impl Runtime {
     /// Options for a new runtime.
+    ///
+    /// ```
+    /// use crossover_array::{Runtime, Simd};
+    /// let plain = Runtime::builder().threads(1).simd(Simd::Scalar).fusion(false).build()?;
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
     pub fn builder() -> Builder {
         Builder::default()
     }
@@ -53,17 +59,34 @@ impl Runtime {
     }
 
     /// The runtime of the innermost [`scope`](Runtime::scope) on this thread, or the shared one.
+    ///
+    /// ```
+    /// use crossover_array::{Array, Runtime};
+    /// Array::arange(10).exp().eval()?;
+    /// assert!(Runtime::current().executor().counts().launches >= 1);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
     pub fn current() -> Runtime {
         static SHARED: OnceLock<Runtime> = OnceLock::new();
         if let Some(runtime) = SCOPE.with_borrow(|s| s.last().cloned()) {
             return runtime;
         }
         SHARED
-            .get_or_init(|| Runtime::builder().build().expect("a host runtime needs nothing that can be missing"))
+            .get_or_init(|| {
+                Runtime::builder().build().expect("a host runtime needs nothing that can be missing")
+            })
             .clone()
     }
 
     /// Runs a closure with this runtime current on this thread.
+    ///
+    /// ```
+    /// use crossover_array::{Array, Runtime};
+    /// let runtime = Runtime::builder().threads(2).build()?;
+    /// runtime.scope(|| Array::arange(10).exp().eval().map(drop))?;
+    /// assert_eq!(runtime.executor().counts().launches, 1);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
     pub fn scope<T>(&self, body: impl FnOnce() -> T) -> T {
         struct Leave;
         impl Drop for Leave {
@@ -77,6 +100,13 @@ impl Runtime {
     }
 
     /// What evaluates graphs: counters, traces, devices.
+    ///
+    /// ```
+    /// use crossover_array::Runtime;
+    /// let runtime = Runtime::builder().threads(1).build()?;
+    /// assert_eq!(runtime.executor().counts().launches, 0);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
     pub fn executor(&self) -> &Executor {
         &self.executor
     }
@@ -86,7 +116,11 @@ impl Runtime {
     }
 
     /// A buffer that this runtime's devices can read: itself, or a copy of one that belongs to another runtime.
-    pub(crate) fn adopt(&self, buffer: Arc<Buffer>, location: &'static Location<'static>) -> Result<Arc<Buffer>> {
+    pub(crate) fn adopt(
+        &self,
+        buffer: Arc<Buffer>,
+        location: &'static Location<'static>,
+    ) -> Result<Arc<Buffer>> {
         if Arc::ptr_eq(buffer.machine(), self.machine()) {
             return Ok(buffer);
         }
@@ -115,6 +149,14 @@ impl Builder {
     }
 
     /// Bytes of host memory that arrays may take; more is an error. By default what is available.
+    ///
+    /// ```
+    /// use crossover_array::{Array, Runtime};
+    /// let small = Runtime::builder().threads(1).memory_budget(1 << 20).build()?;
+    /// let error = small.scope(|| Array::zeros::<f64>([1 << 20]).eval().map(drop)).unwrap_err();
+    /// assert!(error.to_string().contains("out of memory"));
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
     pub fn memory_budget(mut self, bytes: u64) -> Builder {
         self.memory_budget = Some(bytes);
         self

@@ -234,7 +234,11 @@ fn sliced(base: &Layout, indices: &[Index]) -> CoreResult<Layout> {
         let axis = spans.len();
         match *index {
             Index::At(at) => {
-                spans.push(Span { start: position("slice", at, axis, base.shape[axis])?, step: 1, length: 1 });
+                spans.push(Span {
+                    start: position("slice", at, axis, base.shape[axis])?,
+                    step: 1,
+                    length: 1,
+                });
             }
             Index::Range { start, stop, step } => {
                 spans.push(span(start, stop, step, base.shape[axis])?);

@@ -99,7 +99,11 @@ fn plans_are_cached_by_shape_and_bounded() {
             // Host numbers are arguments, not part of the plan.
             (&x * (i as f32 * 0.5) + 0.5).eval().unwrap();
         }
-        assert_eq!(runtime.executor().counts().planned, 2, "0.5 * x + 0.5 shares its number, the others do not");
+        assert_eq!(
+            runtime.executor().counts().planned,
+            2,
+            "0.5 * x + 0.5 shares its number, the others do not"
+        );
         for n in 1..3000 {
             Array::from(vec![1.0f32; n % 1500 + 1]).exp().eval().unwrap();
         }
@@ -162,7 +166,8 @@ fn fused_and_unfused_runtimes_agree_bit_for_bit() {
 
 #[test]
 fn arrays_move_between_runtimes() {
-    let (one, two) = (Runtime::builder().threads(1).build().unwrap(), Runtime::builder().threads(2).build().unwrap());
+    let (one, two) =
+        (Runtime::builder().threads(1).build().unwrap(), Runtime::builder().threads(2).build().unwrap());
     let x = one.scope(|| Array::from([1.0f32, 2.0]).exp().eval().unwrap().clone());
     let y = two.scope(|| (&x * 2.0).to_vec::<f32>().unwrap());
     assert_eq!(y, x.to_vec::<f32>().unwrap().iter().map(|v| v * 2.0).collect::<Vec<_>>());

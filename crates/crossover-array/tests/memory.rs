@@ -67,7 +67,10 @@ fn fused_expressions_allocate_their_output_only() {
             let (peak, left) = growth(|| build(&x).eval().unwrap().clone());
             // A block of the pool may be a quarter larger than what was asked for.
             assert!(peak <= output + output / 4 + ALLOWED, "{name}: {peak} bytes for {output} of output");
-            assert!(left <= output + output / 4 + ALLOWED, "{name}: {left} bytes stay for {output} of output");
+            assert!(
+                left <= output + output / 4 + ALLOWED,
+                "{name}: {left} bytes stay for {output} of output"
+            );
         }
 
         // Held elementwise intermediates are recomputed rather than stored.

@@ -52,12 +52,17 @@ const WORKLOADS: [Workload; 17] = [
         work: |x, _| expressions::layer_norm(&x[0], &x[1], &x[2]),
     },
     Workload { name: "softmax", operands: &["x"], form: "one Row", work: |x, _| expressions::softmax(&x[0]) },
-    Workload { name: "standardise", operands: &["x"], form: "one Column", work: |x, _| expressions::standardise(&x[0]) },
+    Workload {
+        name: "standardise",
+        operands: &["x"],
+        form: "one Column",
+        work: |x, _| expressions::standardise(&x[0]),
+    },
     Workload {
         name: "sinusoid",
         operands: &["positions"],
-        form: "one Map, sine of a fused product and phase",
-        work: |x, _| expressions::sinusoid(&x[0], &x[1], &x[2]),
+        form: "one Map, sines and cosines written into place",
+        work: |x, _| expressions::sinusoid(&x[0], &x[1]),
     },
     Workload {
         name: "pi",
@@ -153,16 +158,18 @@ impl Worker {
         let mut arrays = Vec::new();
         if !workload.operands.is_empty() {
             let described = std::fs::read_to_string(folder.join("inputs.json")).context("inputs.json")?;
-            let described: HashMap<String, Described> = serde_json::from_str(&described).context("inputs.json")?;
+            let described: HashMap<String, Described> =
+                serde_json::from_str(&described).context("inputs.json")?;
             for name in workload.operands {
-                let described = described.get(*name).with_context(|| format!("inputs.json has no `{name}`"))?;
-                let bytes = std::fs::read(folder.join(format!("{name}.bin"))).with_context(|| format!("{name}.bin"))?;
+                let described =
+                    described.get(*name).with_context(|| format!("inputs.json has no `{name}`"))?;
+                let bytes = std::fs::read(folder.join(format!("{name}.bin")))
+                    .with_context(|| format!("{name}.bin"))?;
                 arrays.push(described.array(&bytes).with_context(|| format!("operand `{name}`"))?);
             }
         }
         if workload.name == "sinusoid" {
-            let (frequencies, phases) = expressions::sinusoid_rows();
-            arrays.extend([Array::from(frequencies), Array::from(phases)]);
+            arrays.push(Array::from(expressions::frequencies()));
         }
         self.prepared.insert(workload.name, arrays);
         Ok(workload.form.to_owned())
@@ -225,7 +232,11 @@ impl Described {
         }
     }
 
-    fn decoded<T: Element, const SIZE: usize>(&self, bytes: &[u8], decode: fn([u8; SIZE]) -> T) -> Result<Array> {
+    fn decoded<T: Element, const SIZE: usize>(
+        &self,
+        bytes: &[u8],
+        decode: fn([u8; SIZE]) -> T,
+    ) -> Result<Array> {
         let (chunks, rest) = bytes.as_chunks::<SIZE>();
         if !rest.is_empty() {
             bail!("{} bytes are no whole number of {}", bytes.len(), self.dtype);

@@ -91,7 +91,8 @@ struct Described {
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let text = read(&arguments.file)?;
     let graph = parse(&arguments.file, &text)?;
-    let plan = Plan::new(&graph, Options { fusion: !arguments.no_fusion }).context("the graph cannot be planned")?;
+    let plan =
+        Plan::new(&graph, Options { fusion: !arguments.no_fusion }).context("the graph cannot be planned")?;
     let kernels: Vec<Described> = plan
         .launches
         .iter()
@@ -170,11 +171,17 @@ fn read(file: &Path) -> Result<String> {
     let mut bytes = Vec::new();
     let name = display(file);
     if file == Path::new("-") {
-        std::io::stdin().take(MOST_BYTES + 1).read_to_end(&mut bytes).context("could not read standard input")?;
+        std::io::stdin()
+            .take(MOST_BYTES + 1)
+            .read_to_end(&mut bytes)
+            .context("could not read standard input")?;
     } else {
         let opened = std::fs::File::open(file)
             .map_err(|error| anyhow!("could not open {name}: {error}; graphs to try are in docs/graphs/"))?;
-        opened.take(MOST_BYTES + 1).read_to_end(&mut bytes).with_context(|| format!("could not read {name}"))?;
+        opened
+            .take(MOST_BYTES + 1)
+            .read_to_end(&mut bytes)
+            .with_context(|| format!("could not read {name}"))?;
     }
     if bytes.len() as u64 > MOST_BYTES {
         bail!("{name} is larger than 64 MiB; a graph is text with one operation per line");

@@ -38,22 +38,20 @@ pub fn standardise(x: &Array) -> Array {
     distance / deviation
 }
 
-/// The frequencies and phases that [`sinusoid`] takes, one of each per column.
-///
-/// Column 2i has the sine and column 2i + 1 the cosine of position · 10000^(-2i / [`ENCODING`]); a cosine is a sine a
-/// quarter turn ahead.
-pub fn sinusoid_rows() -> (Vec<f32>, Vec<f32>) {
-    let frequency = |column: usize| 10000f64.powf(-((column / 2 * 2) as f64) / ENCODING as f64) as f32;
-    let phase = |column: usize| if column.is_multiple_of(2) { 0.0 } else { std::f32::consts::FRAC_PI_2 };
-    ((0..ENCODING).map(frequency).collect(), (0..ENCODING).map(phase).collect())
+/// The frequencies that [`sinusoid`] takes: 10000^(-2i / [`ENCODING`]), one per pair of columns.
+pub fn frequencies() -> Vec<f32> {
+    (0..ENCODING / 2).map(|i| 10000f64.powf(-2.0 * i as f64 / ENCODING as f64) as f32).collect()
 }
 
-/// The sinusoidal encoding of positions: one more axis, of length [`ENCODING`].
+/// The sinusoidal encoding of positions, one more axis of length [`ENCODING`]: sines in even columns, cosines in odd ones.
 ///
-/// The product and the phase round once, together. In f32 that is off by up to half a unit in the last place of the
-/// angle: 6e-5 at position 2047, as for everybody who forms the product in f32.
-pub fn sinusoid(positions: &Array, frequencies: &Array, phases: &Array) -> Array {
-    positions.astype(DType::F32).expand_dims(-1).fma(frequencies, phases).sin()
+/// In f32 the angle is off by up to half a unit in its last place, 6e-5 at position 2047, as for everybody who forms
+/// the product in f32.
+pub fn sinusoid(positions: &Array, frequencies: &Array) -> Array {
+    let angles = positions.astype(DType::F32).expand_dims(-1) * frequencies;
+    let mut shape: Vec<usize> = positions.shape().dims().to_vec();
+    shape.push(ENCODING);
+    Array::stack(&[&angles.sin(), &angles.cos()], -1).reshape(shape)
 }
 
 /// How many of `samples` points, uniform in the unit square, lie within the circle.

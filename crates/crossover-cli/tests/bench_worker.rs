@@ -74,7 +74,8 @@ fn a_workload_is_prepared_run_written_and_dropped() {
     let file = folder.0.join("output.bin");
     assert_eq!(worker.ok(&format!("output gelu_5 {}", file.display())), "float32");
     let bytes = std::fs::read(&file).expect("the output");
-    let values: Vec<f32> = bytes.chunks_exact(4).map(|c| f32::from_le_bytes(c.try_into().expect("4 bytes"))).collect();
+    let values: Vec<f32> =
+        bytes.chunks_exact(4).map(|c| f32::from_le_bytes(c.try_into().expect("4 bytes"))).collect();
     assert_eq!((values.len(), values[0], values[1]), (5, 0.0, 100.0));
     assert_eq!(worker.ok("drop gelu_5"), "");
     assert!(worker.ask("run gelu_5 1").starts_with("error `gelu_5` is not prepared"));

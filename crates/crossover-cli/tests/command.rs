@@ -35,8 +35,12 @@ fn json(arguments: &[&str]) -> Value {
 
 fn with_input(arguments: &[&str], input: &[u8]) -> Output {
     let mut command = command(arguments);
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
     child.stdin.take().expect("a pipe").write_all(input).expect("it reads its input");
     child.wait_with_output().expect("it ends")
 }
@@ -58,7 +62,8 @@ fn a_quick_tour_checks_every_result() {
 
 #[test]
 fn compositions_become_one_kernel_of_their_kind() {
-    let tour = json(&["tour", "--quick", "--json", "--only", "norm", "--only", "softmax", "--only", "standardise"]);
+    let tour =
+        json(&["tour", "--quick", "--json", "--only", "norm", "--only", "softmax", "--only", "standardise"]);
     let kinds = |name: &str| {
         let results = tour["results"].as_array().expect("results");
         results.iter().find(|r| r["workload"] == name).map(|r| r["kernels"].clone())
@@ -138,7 +143,10 @@ fn cuda_is_printed_for_fused_kernels_and_calls_say_that_there_is_none() {
 
 #[test]
 fn a_bad_line_is_shown_with_its_number_and_a_remedy() {
-    let output = with_input(&["explain", "-"], b"graph {\n  %x = input f32[2]\n  %y = mutliply %x, %x\n  return %y\n}\n");
+    let output = with_input(
+        &["explain", "-"],
+        b"graph {\n  %x = input f32[2]\n  %y = mutliply %x, %x\n  return %y\n}\n",
+    );
     assert_eq!(output.status.code(), Some(1));
     assert!(output.stdout.is_empty());
     insta::assert_snapshot!("a_bad_line", text(&output.stderr));
@@ -187,8 +195,11 @@ fn no_color_turns_colours_off_even_where_they_are_forced() {
 #[test]
 fn a_reader_that_leaves_early_is_no_error() {
     let program = env!("CARGO_BIN_EXE_crossover");
-    let script = format!("'{program}' explain docs/graphs/layer_norm.graph --cuda | head -n 1; echo ${{PIPESTATUS[0]}}");
-    let output = Command::new("bash").args(["-c", &script]).current_dir(root()).output().expect("bash starts");
+    let script = format!(
+        "'{program}' explain docs/graphs/layer_norm.graph --cuda | head -n 1; echo ${{PIPESTATUS[0]}}"
+    );
+    let output =
+        Command::new("bash").args(["-c", &script]).current_dir(root()).output().expect("bash starts");
     assert!(text(&output.stdout).ends_with("\n0\n"), "{}", text(&output.stdout));
     assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
 }

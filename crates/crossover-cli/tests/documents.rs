@@ -13,7 +13,7 @@ fn spoken(op: MapOp) -> &'static str {
 }
 
 #[test]
-fn the_table_of_errors_is_the_one_that_ops_declare() {
+fn the_table_of_errors_promises_no_less_than_ops_declare() {
     let page = read("docs/exactness.md");
     let rows: Vec<(&str, &str)> = page
         .lines()
@@ -24,23 +24,33 @@ fn the_table_of_errors_is_the_one_that_ops_declare() {
         let stated = rows.iter().find(|(names, _)| {
             names.split(", ").any(|name| name == spoken(op) || name.starts_with(&format!("{} (", spoken(op))))
         });
-        let expected = format!("{} ulp", op.info().max_ulp);
-        assert_eq!(stated.map(|row| row.1), Some(expected.as_str()), "{op} in docs/exactness.md");
+        let bound: Option<f64> = stated.and_then(|row| row.1.strip_suffix(" ulp")?.parse().ok());
+        let declared = op.info().max_ulp;
+        assert!(
+            bound.is_some_and(|bound| declared <= bound),
+            "{op}: docs/exactness.md says {bound:?}, the op {declared}"
+        );
     }
 }
 
 #[test]
 fn links_between_documents_lead_somewhere() {
-    for page in
-        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/exactness.md", "docs/json.md", "crates/crossover-plan/README.md"]
-    {
+    for page in [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "docs/exactness.md",
+        "docs/json.md",
+        "crates/crossover-plan/README.md",
+    ] {
         let folder = std::path::Path::new(page).parent().expect("a file has a folder");
         for link in read(page).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             let target = link.split('#').next().unwrap_or("");
             if target.is_empty() || target.contains("://") {
                 continue;
             }
-            let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder).join(target);
+            let path =
+                std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder).join(target);
             assert!(path.exists(), "{page} links to {link}");
         }
     }

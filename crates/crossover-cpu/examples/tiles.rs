@@ -105,7 +105,13 @@ fn random_bytes(cpu: &CpuBackend, dtype: DType, elements: usize, seed: u32) -> B
 }
 
 /// Median and least seconds of one run, outputs from the pool as the executor would take them.
-fn time(cpu: &CpuBackend, kernel: &Kernel, inputs: &[Block], outputs: &[usize], scalars: &[Scalar]) -> (f64, f64) {
+fn time(
+    cpu: &CpuBackend,
+    kernel: &Kernel,
+    inputs: &[Block],
+    outputs: &[usize],
+    scalars: &[Scalar],
+) -> (f64, f64) {
     let ready = cpu.prepare(kernel).expect("prepared");
     let mut times = Vec::new();
     let begin = Instant::now();
@@ -213,7 +219,14 @@ fn softmax(rows: usize, n: usize) -> Build {
     b.store(out)
 }
 
-fn total(kind: Kind, outer: &[usize], reduce: &[usize], inner: &[usize], dtype: DType, op: ReduceOp) -> Build {
+fn total(
+    kind: Kind,
+    outer: &[usize],
+    reduce: &[usize],
+    inner: &[usize],
+    dtype: DType,
+    op: ReduceOp,
+) -> Build {
     let mut b = Build::new(kind, outer, reduce, inner);
     let x = b.full(dtype);
     let sum = b.reduce(op, x);
@@ -271,8 +284,13 @@ fn matmul(cpu: &CpuBackend, n: usize, dtype: DType) {
     }
     let layout = Layout::contiguous(Shape::from([n, n]));
     let operand = |b| Operand { buffer: BufferId(b), dtype, layout: layout.clone() };
-    let call =
-        Call { op: CallOp::MatMul, operands: vec![operand(0), operand(1)], output: BufferId(2), layout, dtype };
+    let call = Call {
+        op: CallOp::MatMul,
+        operands: vec![operand(0), operand(1)],
+        output: BufferId(2),
+        layout,
+        dtype,
+    };
     let inputs = [random_bytes(cpu, dtype, n * n, 1), random_bytes(cpu, dtype, n * n, 2)];
     let (_, seconds) = time(cpu, &Kernel::Call(call), &inputs, &[n * n * dtype.size()], &[]);
     let flops = 2.0 * (n as f64).powi(3);
@@ -325,17 +343,37 @@ fn main() {
     use Kind::{Column, Row};
     fused(&cpu, "gelu 4096x1024", unary(MapOp::Gelu, DType::F32, &[4096, 1024]), "PyTorch 6.96 ms, bar 2.8");
     fused(&cpu, "expression f64 1e7", expression(10_000_000), "numexpr 46 ms, bar 30.7");
-    fused(&cpu, "layer norm 1024x768", normalise(Build::new(Row, &[1024], &[768], &[]), true), "PyTorch 0.24");
+    fused(
+        &cpu,
+        "layer norm 1024x768",
+        normalise(Build::new(Row, &[1024], &[768], &[]), true),
+        "PyTorch 0.24",
+    );
     fused(&cpu, "softmax 4096x1024", softmax(4096, 1024), "PyTorch");
     fused(&cpu, "softmax 1024x4096", softmax(1024, 4096), "");
     fused(&cpu, "softmax 1x4194304", softmax(1, 4 << 20), "");
     fused(&cpu, "softmax 65536x16", softmax(65536, 16), "");
-    fused(&cpu, "standardise 10000x1000", normalise(Build::new(Column, &[], &[10000], &[1000]), false), "JAX 23 ms, bar 15.5");
+    fused(
+        &cpu,
+        "standardise 10000x1000",
+        normalise(Build::new(Column, &[], &[10000], &[1000]), false),
+        "JAX 23 ms, bar 15.5",
+    );
     fused(&cpu, "sum 1e7 f32", total(Row, &[], &[10_000_000], &[], DType::F32, ReduceOp::Sum), "");
     fused(&cpu, "sum rows 10000x1000", total(Row, &[10000], &[1000], &[], DType::F32, ReduceOp::Sum), "");
-    fused(&cpu, "sum columns 10000x1000", total(Column, &[], &[10000], &[1000], DType::F32, ReduceOp::Sum), "");
+    fused(
+        &cpu,
+        "sum columns 10000x1000",
+        total(Column, &[], &[10000], &[1000], DType::F32, ReduceOp::Sum),
+        "",
+    );
     fused(&cpu, "sum columns 1e6x3", total(Column, &[], &[1_000_000], &[3], DType::F32, ReduceOp::Sum), "");
-    fused(&cpu, "argmax rows 10000x1000", total(Row, &[10000], &[1000], &[], DType::F32, ReduceOp::ArgMax), "");
+    fused(
+        &cpu,
+        "argmax rows 10000x1000",
+        total(Row, &[10000], &[1000], &[], DType::F32, ReduceOp::ArgMax),
+        "",
+    );
     fused(&cpu, "max 1e7 f32", total(Row, &[], &[10_000_000], &[], DType::F32, ReduceOp::Max), "");
     fused(&cpu, "xor 64 MiB", xor(64 << 20), "NumPy 24 ms, bar 20");
     fused(&cpu, "copy 64 MiB", copy(16 << 20), "");

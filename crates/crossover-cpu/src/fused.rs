@@ -58,7 +58,12 @@ impl Shared {
 
 impl FusedKernel {
     /// Lowers a kernel.
-    pub fn new(fused: &Fused, tiles: &'static Tiles, threads: Arc<Threads>, threshold: f64) -> Result<FusedKernel> {
+    pub fn new(
+        fused: &Fused,
+        tiles: &'static Tiles,
+        threads: Arc<Threads>,
+        threshold: f64,
+    ) -> Result<FusedKernel> {
         let program = lower::lower(fused, tiles, threads.count(), threshold)?;
         Ok(FusedKernel { program, threads, threshold })
     }
@@ -156,7 +161,8 @@ impl FusedKernel {
                 let results = shared.at().add(column * depth.results);
                 let (mut all, _) = Accumulator::new(geometry, reduction, depth, place, Some(results));
                 all.narrow(width);
-                let entries = if reduction.op.is_arg() { depth.results.div_ceil(grain) } else { depth.results };
+                let entries =
+                    if reduction.op.is_arg() { depth.results.div_ceil(grain) } else { depth.results };
                 all.finish(entries, frame.register(reduction.out), width);
             }
             column += accumulate::entry(geometry, reduction);

@@ -175,8 +175,15 @@ impl Merged {
     }
 
     /// Strides over the line axes, and the view over the flat part.
-    pub fn split(&self, window: &Strides, kind: Kind, geometry: &Geometry, extent: Extent) -> (SmallVec<[isize; 4]>, View) {
-        let join = |a: &[isize], b: &[isize]| -> SmallVec<[isize; 4]> { a.iter().chain(b).copied().collect() };
+    pub fn split(
+        &self,
+        window: &Strides,
+        kind: Kind,
+        geometry: &Geometry,
+        extent: Extent,
+    ) -> (SmallVec<[isize; 4]>, View) {
+        let join =
+            |a: &[isize], b: &[isize]| -> SmallVec<[isize; 4]> { a.iter().chain(b).copied().collect() };
         let dims = |a: &[usize], b: &[usize]| -> Dims<usize> { a.iter().chain(b).copied().collect() };
         let reduced = extent == Extent::Reduced;
         match (kind, geometry.mode) {
@@ -184,20 +191,22 @@ impl Merged {
                 let cut = geometry.line_dims.len();
                 (window.outer[..cut].into(), View::new(&self.outer[cut..], &window.outer[cut..]))
             }
-            (Kind::Row, _) if geometry.grouped && reduced => (SmallVec::new(), View::new(&self.outer, &window.outer)),
+            (Kind::Row, _) if geometry.grouped && reduced => {
+                (SmallVec::new(), View::new(&self.outer, &window.outer))
+            }
             (Kind::Row, _) if geometry.grouped => {
                 let flat = View::new(&dims(&self.outer, &self.reduce), &join(&window.outer, &window.reduce));
                 (SmallVec::new(), flat)
             }
             (Kind::Row, _) => (window.outer.clone(), View::new(&self.reduce, &window.reduce)),
-            (Kind::Column, Mode::Blocks) if reduced => (window.outer.clone(), View::new(&self.inner, &window.inner)),
+            (Kind::Column, Mode::Blocks) if reduced => {
+                (window.outer.clone(), View::new(&self.inner, &window.inner))
+            }
             (Kind::Column, Mode::Blocks) => {
                 let flat = View::new(&dims(&self.reduce, &self.inner), &join(&window.reduce, &window.inner));
                 (window.outer.clone(), flat)
             }
-            (Kind::Column, _) => {
-                (join(&window.outer, &window.reduce), View::new(&self.inner, &window.inner))
-            }
+            (Kind::Column, _) => (join(&window.outer, &window.reduce), View::new(&self.inner, &window.inner)),
         }
     }
 }

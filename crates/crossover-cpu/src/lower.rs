@@ -251,7 +251,18 @@ impl<'a> Lowering<'a> {
         };
         let Emitter { lowering, places, scalars, prologue, persistent, slots, slot_bytes, .. } = emitter;
         let Lowering { geometry, accesses, .. } = lowering;
-        finish(geometry, accesses, places, scalars, prologue, stages, persistent, slots * slot_bytes, split, cost)
+        finish(
+            geometry,
+            accesses,
+            places,
+            scalars,
+            prologue,
+            stages,
+            persistent,
+            slots * slot_bytes,
+            split,
+            cost,
+        )
     }
 
     /// Which steps each stage computes, and which it keeps.

@@ -72,15 +72,55 @@ pub struct Access {
 /// One instruction.
 #[derive(Debug, Clone)]
 pub enum Instr {
-    Apply { f: TileFn, a: Reg, b: Reg, c: Reg, out: Reg, count: Count },
-    Gather { f: GatherFn, access: u16, out: Reg, count: Count },
-    Scatter { f: ScatterFn, access: u16, from: Reg, count: Count },
-    Index { f: IndexFn, access: u16, divisor: i64, modulus: i64, out: Reg, count: Count },
-    Random { f: RandomFn, access: u16, key: u16, stream: u32, out: Reg, count: Count },
+    Apply {
+        f: TileFn,
+        a: Reg,
+        b: Reg,
+        c: Reg,
+        out: Reg,
+        count: Count,
+    },
+    Gather {
+        f: GatherFn,
+        access: u16,
+        out: Reg,
+        count: Count,
+    },
+    Scatter {
+        f: ScatterFn,
+        access: u16,
+        from: Reg,
+        count: Count,
+    },
+    Index {
+        f: IndexFn,
+        access: u16,
+        divisor: i64,
+        modulus: i64,
+        out: Reg,
+        count: Count,
+    },
+    Random {
+        f: RandomFn,
+        access: u16,
+        key: u16,
+        stream: u32,
+        out: Reg,
+        count: Count,
+    },
     /// Repeats reduced values to meet full ones, or reduces the rows of a tile.
-    Rows { f: RowsFn, from: Reg, out: Reg },
+    Rows {
+        f: RowsFn,
+        from: Reg,
+        out: Reg,
+    },
     /// Positions of extremes of the rows of a tile; `best` is scratch for their values.
-    ArgRows { f: ArgRowsFn, from: Reg, best: Reg, out: Reg },
+    ArgRows {
+        f: ArgRowsFn,
+        from: Reg,
+        best: Reg,
+        out: Reg,
+    },
 }
 
 /// How a reduction combines across tiles.

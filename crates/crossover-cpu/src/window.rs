@@ -126,9 +126,8 @@ mod tests {
     fn runs_visit_every_position_in_order() {
         let (dims, strides) = ([3, 4, 5], [1isize, -15, 3]);
         let view = View::new(&dims, &strides);
-        let all: Vec<isize> = (0..3)
-            .flat_map(|i| (0..4).flat_map(move |j| (0..5).map(move |k| i - 15 * j + 3 * k)))
-            .collect();
+        let all: Vec<isize> =
+            (0..3).flat_map(|i| (0..4).flat_map(move |j| (0..5).map(move |k| i - 15 * j + 3 * k))).collect();
         for start in 0..60 {
             assert_eq!(positions(&view, start, 60 - start), all[start..]);
         }

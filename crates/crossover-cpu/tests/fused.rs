@@ -3,9 +3,11 @@
 mod generator;
 mod interpreter;
 
-use crossover_core::{DType, Scalar};
+use crossover_core::{DType, Scalar, ops::reduce::ReduceOp};
 use crossover_cpu::{CpuBackend, Simd};
-use crossover_plan::kernel::{Fused, Kernel, Kind};
+use crossover_plan::kernel::{
+    BufferId, Extent, Fused, Kernel, Kind, Load, Space, Step, StepOp, Store, Window,
+};
 use crossover_runtime::{Address, Backend, Block, Launch};
 
 use generator::{Case, Dice, generate};
@@ -47,7 +49,13 @@ impl Aligned {
     }
 }
 
-fn run(cpu: &CpuBackend, fused: &Fused, inputs: &[Vec<u8>], outputs: &[Vec<u8>], scalars: &[Scalar]) -> Vec<Vec<u8>> {
+fn run(
+    cpu: &CpuBackend,
+    fused: &Fused,
+    inputs: &[Vec<u8>],
+    outputs: &[Vec<u8>],
+    scalars: &[Scalar],
+) -> Vec<Vec<u8>> {
     let mut inputs: Vec<Aligned> = inputs.iter().map(|b| Aligned::of(b)).collect();
     let mut outputs: Vec<Aligned> = outputs.iter().map(|b| Aligned::of(b)).collect();
     let kernel = Kernel::Fused(fused.clone());
@@ -62,8 +70,7 @@ fn run(cpu: &CpuBackend, fused: &Fused, inputs: &[Vec<u8>], outputs: &[Vec<u8>],
 fn same(dtype: DType, a: &[u8], b: &[u8]) -> bool {
     let part = dtype.real();
     let nan = |bytes: &[u8]| {
-        part.is_float()
-            && f64::from_bits(Scalar::read_from(part, bytes).cast(DType::F64).bits()[0]).is_nan()
+        part.is_float() && f64::from_bits(Scalar::read_from(part, bytes).cast(DType::F64).bits()[0]).is_nan()
     };
     a == b || a.chunks(part.size()).zip(b.chunks(part.size())).all(|(a, b)| a == b || (nan(a) && nan(b)))
 }
@@ -115,4 +122,75 @@ fn row_kernels_give_the_same_bits_everywhere() {
 #[test]
 fn column_kernels_give_the_same_bits_everywhere() {
     random(Kind::Column, 0..count());
+}
+
+/// A sum or minimum over everything that `kind` reduces.
+fn total(kind: Kind, outer: usize, reduce: usize, inner: usize, op: ReduceOp) -> Fused {
+    let strides: Vec<isize> = vec![(reduce * inner) as isize, inner as isize, 1];
+    let window = |strides: Vec<isize>| Window { offset: 0, strides: strides.into() };
+    let out = vec![inner as isize, 0, 1];
+    Fused {
+        kind,
+        space: Space { outer: [outer][..].into(), reduce: [reduce][..].into(), inner: [inner][..].into() },
+        loads: vec![Load { buffer: BufferId(0), dtype: DType::F32, window: window(strides) }],
+        steps: vec![
+            Step { op: StepOp::Load(0), args: [][..].into(), dtype: DType::F32, extent: Extent::Full },
+            Step {
+                op: StepOp::Reduce(op),
+                args: [0][..].into(),
+                dtype: op.result(DType::F32).unwrap(),
+                extent: Extent::Reduced,
+            },
+        ],
+        stores: vec![Store {
+            step: 1,
+            buffer: BufferId(1),
+            dtype: op.result(DType::F32).unwrap(),
+            window: window(out),
+        }],
+    }
+}
+
+#[test]
+fn long_reductions_carry_through_every_level() {
+    let cases = [
+        (Kind::Row, 1, 4_300_000, 1),
+        (Kind::Row, 3, 70_000, 1),
+        (Kind::Column, 1, 40_000, 3),
+        (Kind::Column, 2, 20_000, 1),
+        (Kind::Column, 1, 17_000, 200),
+        (Kind::Column, 1, 300, 2500),
+    ];
+    for (kind, outer, reduce, inner) in cases {
+        let n = outer * reduce * inner;
+        let value = |i: usize| crossover_core::philox::word(i as u64, 0, [1, 2]) as f32 / 65536.0 - 30000.0;
+        let values: Vec<f32> = (0..n).map(value).collect();
+        let input: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        for op in [ReduceOp::Sum, ReduceOp::ArgMin] {
+            let fused = total(kind, outer, reduce, inner, op);
+            let size = if op == ReduceOp::Sum { 4 } else { 8 };
+            let mut want = Vec::new();
+            for o in 0..outer {
+                for i in 0..inner {
+                    let group: Vec<f32> = (0..reduce).map(|r| values[(o * reduce + r) * inner + i]).collect();
+                    if op == ReduceOp::ArgMin {
+                        let least = group.iter().copied().fold(f32::MAX, f32::min);
+                        let first = group.iter().position(|&v| v == least).unwrap() as i64;
+                        want.extend(first.to_le_bytes());
+                        continue;
+                    }
+                    let sum = match kind {
+                        Kind::Row => crossover_core::canonical::row(&group, |a, b| a + b),
+                        _ => crossover_core::canonical::column(&group, |a, b| a + b),
+                    };
+                    want.extend(sum.unwrap().to_le_bytes());
+                }
+            }
+            for cpu in &backends() {
+                let out = vec![0xA5; outer * inner * size];
+                let got = run(cpu, &fused, std::slice::from_ref(&input), &[out], &[]);
+                assert!(got[0] == want, "{kind:?} {op} {outer}x{reduce}x{inner}: {} threads", cpu.threads());
+            }
+        }
+    }
 }

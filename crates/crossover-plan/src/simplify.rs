@@ -4,8 +4,9 @@
 //! Nothing here changes a bit of any result: no algebra on floats, no constant folding, no removal of casts.
 
 use crossover_core::{
-    Graph, Layout, NodeId, Result,
+    DType, Graph, Layout, NodeId, Result,
     graph::{Axes, Node, Op, Type},
+    ops::reduce::ReduceOp,
 };
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
@@ -73,12 +74,14 @@ impl Simplifier {
             let rank = args[0].layout.shape.rank();
             let row = trailing(axes, rank);
             if row > 0 && row < axes.len() {
-                // Trailing reduced axes form a row; the others form a column of its results.
+                // Trailing reduced axes form a row; the others form a column of its results. Between the two, 16-bit
+                // floats stay wide: a reduction rounds once.
                 let (others, last): (Axes, Axes) = axes.iter().copied().partition(|&a| a < rank - row);
-                let first = self.reduce(*op, args, last);
-                let kept = self.reduce(*op, smallvec![first], others);
-                let shape = node.ty.shape.clone();
-                let layout = kept.layout.reshape(&shape).expect("a fresh result is contiguous");
+                let wide = self.cast(args[0].clone(), node.ty.dtype.compute());
+                let first = self.reduce(*op, wide, last);
+                let both = self.reduce(*op, first, others);
+                let kept = self.cast(both, node.ty.dtype);
+                let layout = kept.layout.reshape(&node.ty.shape).expect("a fresh result is contiguous");
                 return Arg { item: kept.item, layout };
             }
         }
@@ -103,17 +106,22 @@ impl Simplifier {
         parts
     }
 
+    /// Conversion, if there is anything to convert. Indices of extremes stay what they are.
+    fn cast(&mut self, value: Arg, dtype: DType) -> Arg {
+        let from = self.draft.items[value.item].ty.dtype;
+        if from == dtype || from.kind() != dtype.kind() {
+            return value;
+        }
+        let ty = Type { dtype, shape: value.layout.shape.clone() };
+        self.item(Work::Op(Op::Cast(dtype)), smallvec![value], ty)
+    }
+
     /// A reduction that keeps its axes with length 1.
-    fn reduce(
-        &mut self,
-        op: crossover_core::ops::reduce::ReduceOp,
-        args: SmallVec<[Arg; 3]>,
-        axes: Axes,
-    ) -> Arg {
-        let item = &self.draft.items[args[0].item];
-        let dtype = op.result(item.ty.dtype).expect("the graph was verified");
-        let shape = args[0].layout.shape.reduced(&axes, true);
-        self.item(Work::Op(Op::Reduce { op, axes, keepdims: true }), args, Type { dtype, shape })
+    fn reduce(&mut self, op: ReduceOp, value: Arg, axes: Axes) -> Arg {
+        let dtype = op.result(self.draft.items[value.item].ty.dtype).expect("the graph was verified");
+        let shape = value.layout.shape.reduced(&axes, true);
+        let work = Work::Op(Op::Reduce { op, axes, keepdims: true });
+        self.item(work, smallvec![value], Type { dtype, shape })
     }
 
     /// A view as a layout, or as a copy where strides cannot say it.

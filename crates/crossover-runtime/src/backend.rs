@@ -163,13 +163,18 @@ fn scalar_slots(kernel: &Fused) -> Vec<(u16, DType)> {
         .collect()
 }
 
+/// Bytes a window spans. Only an empty axis that it varies along makes it empty: a reduced value of an empty row is
+/// still one value.
 fn window_bytes(space: &Space, window: &Window, dtype: DType) -> usize {
-    if space.size() == 0 {
-        return 0;
+    let mut last = window.offset;
+    for (&n, &stride) in space.dims().iter().zip(&window.strides) {
+        match n {
+            0 if stride != 0 => return 0,
+            0 => {}
+            _ => last += ((n as isize - 1) * stride).max(0) as usize,
+        }
     }
-    let reach: isize =
-        space.dims().iter().zip(&window.strides).map(|(&n, &s)| ((n as isize - 1) * s).max(0)).sum();
-    (window.offset + reach as usize + 1) * dtype.size()
+    (last + 1) * dtype.size()
 }
 
 fn check(what: &str, needed: &[usize], blocks: &[Block]) -> Result<()> {

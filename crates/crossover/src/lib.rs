@@ -1,1 +1,116 @@
-//! Placeholder.
+//! Arrays that run where they run fastest.
+//!
+//! Write array code once. Operations are lazy: they build a graph, and when you need values the graph runs as few
+//! fused kernels, with results that do not depend on threads, SIMD width or device.
+//!
+//! ```
+//! use crossover::prelude::*;
+//!
+//! let x = Array::from([[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+//! let centred = &x - x.mean(keepdims(1));
+//! assert_eq!(centred.to_vec::<f32>()?, [-1.0, 0.0, 1.0, -1.0, 0.0, 1.0]);
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! # Making arrays
+//!
+//! From host values, or from nothing. The element type decides the dtype.
+//!
+//! ```
+//! # use crossover::prelude::*;
+//! let a = Array::from([1i32, 2, 3]); // [3]
+//! let b = Array::from_vec(vec![0.5f64; 6], [2, 3]);
+//! let c = Array::zeros::<f32>([2, 3]);
+//! let d = Array::linspace(0.0, 1.0, 5);
+//! let e = Array::arange(10).reshape([2, -1]);
+//! assert_eq!((a.dtype(), e.shape().dims()), (DType::I32, &[2, 5][..]));
+//! assert_eq!((b + c).dtype(), DType::F64);
+//! assert_eq!(d.to_string(), "[0.   0.25 0.5  0.75 1.  ]");
+//! ```
+//!
+//! # Computing
+//!
+//! Shapes broadcast and dtypes promote as in NumPy 2; host numbers take the dtype of the array beside them.
+//!
+//! ```
+//! # use crossover::prelude::*;
+//! let x = Array::linspace(-1.0, 1.0, 3);
+//! let y = 1.0 / (1.0 + (-&x).exp()); // one kernel, once somebody asks
+//! assert_eq!(y.to_vec::<f64>()?[1], 0.5);
+//! let mask = x.greater(0.0);
+//! assert_eq!(mask.where_(&x, 0.0).sum(()).item::<f64>()?, 1.0);
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! # Slices, views and assignment
+//!
+//! Views share storage with their base, and assigning through one shows in all of them.
+//!
+//! ```
+//! # use crossover::prelude::*;
+//! let x = Array::arange(12).reshape([3, 4]);
+//! assert_eq!(x.slice(s![.., ..; -2]).index(0).to_vec::<i64>()?, [3, 1]);
+//! x.slice(s![1.., 0]).fill(-1)?;
+//! assert_eq!(x.t().index(0).to_vec::<i64>()?, [0, -1, -1]);
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! # Errors
+//!
+//! An expression is never interrupted. An error stays in the array, with the place in your code that caused it, and
+//! surfaces when you ask for values or call [`check`](Array::check).
+//!
+//! ```
+//! # use crossover::prelude::*;
+//! let wrong = Array::from([1.0f32, 2.0]) + Array::from([1.0f32, 2.0, 3.0]);
+//! let error = wrong.exp().to_vec::<f32>().unwrap_err();
+//! assert!(error.to_string().starts_with("add: shapes [2] and [3] do not fit"));
+//! assert_eq!(error.location().file(), file!());
+//! ```
+//!
+//! # Random numbers
+//!
+//! Keys are explicit: the same key and shape give the same numbers everywhere.
+//!
+//! ```
+//! # use crossover::prelude::*;
+//! let (key, other) = Key::new(42).split();
+//! let points = random::uniform::<f32>(&key, [1000, 2]);
+//! let inside = points.square().sum(1).less(1.0);
+//! let pi = inside.mean(()).item::<f64>()? * 4.0;
+//! assert!((pi - 3.14).abs() < 0.3);
+//! assert_ne!(key, other);
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! # Seeing what happens
+//!
+//! ```
+//! # use crossover::prelude::*;
+//! let x = Array::from_vec(vec![1.0f32; 4096], [64, 64]);
+//! let text = x.softmax(-1).explain()?;
+//! assert!(text.starts_with("plan: 1 kernel"));
+//! # Ok::<(), Error>(())
+//! ```
+
+pub use crossover_array::{
+    Array, Axes, Builder, Complex, DType, Dims, Element, Error, Graph, Index, Indices, Key, Kind, Number,
+    Operand, Result, Runtime, Scalar, Shape, Simd, bf16, eval_all, f16, keepdims, random, s,
+};
+/// Graphs, ops, dtypes and the reference interpreter.
+pub use crossover_core as core;
+/// Plans: what evaluating a graph will run.
+pub use crossover_plan as plan;
+/// Devices, buffers and the executor.
+pub use crossover_runtime as runtime;
+
+/// What most programs need: `use crossover::prelude::*`.
+///
+/// ```
+/// use crossover::prelude::*;
+/// assert_eq!(Array::arange(4).sum(()).item::<i64>()?, 6);
+/// # Ok::<(), Error>(())
+/// ```
+pub mod prelude {
+    pub use crate::{Array, Complex, DType, Error, Index, Key, Runtime, eval_all, keepdims, random, s};
+}

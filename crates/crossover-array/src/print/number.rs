@@ -25,7 +25,8 @@ impl Format {
                 Format::Int { width: values.iter().map(|v| v.to_string().len()).max().unwrap_or(0) }
             }
             _ if dtype.is_complex() => {
-                let part = |i: usize| values.iter().map(|v| Float::new(real, v.bits()[i])).collect::<Vec<_>>();
+                let part =
+                    |i: usize| values.iter().map(|v| Float::new(real, v.bits()[i])).collect::<Vec<_>>();
                 Format::Complex(Floats::of(&part(0), false), Floats::of(&part(1), true))
             }
             _ => {
@@ -103,14 +104,25 @@ impl Float {
             }
         };
         match self.dtype {
-            DType::F64 => format!("{:e}", self.value),
-            DType::F32 => format!("{:e}", self.value as f32),
+            DType::F64 => self.nearest(format!("{:e}", self.value), |text| text.parse() == Ok(self.value)),
+            DType::F32 => {
+                let value = self.value as f32;
+                self.nearest(format!("{value:e}"), |text| text.parse() == Ok(value))
+            }
             // No 16-bit value needs more than five digits.
             _ => (0..5)
                 .map(|digits| format!("{:.digits$e}", self.value))
                 .find(|text| reads_back(text))
                 .unwrap_or_else(|| format!("{:e}", self.value)),
         }
+    }
+
+    /// Among equally short forms the one nearest to the exact value, ties to even as in NumPy; the standard
+    /// library rounds ties up.
+    fn nearest(self, shortest: String, reads_back: impl Fn(&str) -> bool) -> String {
+        let digits = fraction_length(&shortest);
+        let exact = format!("{:.digits$e}", self.value);
+        if reads_back(&exact) { exact } else { shortest }
     }
 
     /// Digits of the shortest form, and the power of ten of the first.
@@ -142,8 +154,7 @@ impl Float {
     /// First digit with sign, digits after the point, and exponent.
     fn scientific(self, precision: usize) -> (String, String, i32) {
         let mut text = self.shortest();
-        let fraction = |text: &str| text.split_once('e').map_or(0, |(m, _)| m.split_once('.').map_or(0, |p| p.1.len()));
-        if fraction(&text) > precision {
+        if fraction_length(&text) > precision {
             text = format!("{:.precision$e}", self.value);
         }
         split(&text)
@@ -166,6 +177,12 @@ impl Float {
             }
         }
     }
+}
+
+/// Digits after the point in `d.ddde±x`.
+fn fraction_length(text: &str) -> usize {
+    let mantissa = text.split_once('e').map_or(text, |parts| parts.0);
+    mantissa.split_once('.').map_or(0, |parts| parts.1.len())
 }
 
 /// First digit with sign, digits after the point without trailing zeros, and exponent of `d.ddde±x`.

@@ -28,9 +28,9 @@ const THIS_VERSION: &str = "this version computes on the CPU; `crossover-gpu-pro
 /// Looks for NVIDIA devices and their driver.
 pub fn probe() -> Gpu {
     let devices = devices(Path::new("/proc/driver/nvidia/gpus"));
-    let driver = std::fs::read_to_string("/proc/driver/nvidia/version")
-        .ok()
-        .and_then(|text| text.lines().next().map(|line| line.trim_start_matches("NVRM version: ").trim().to_owned()));
+    let driver = std::fs::read_to_string("/proc/driver/nvidia/version").ok().and_then(|text| {
+        text.lines().next().map(|line| line.trim_start_matches("NVRM version: ").trim().to_owned())
+    });
     let libcuda = libcuda();
     let found = match (devices.len(), &libcuda) {
         (0, None) => "no NVIDIA driver was found (no libcuda, no device)",
@@ -46,7 +46,9 @@ impl Gpu {
     /// One line for the head of other reports.
     pub fn line(&self) -> String {
         match self.devices.first() {
-            Some(name) => format!("{name} is here, but this version computes on the CPU (crossover doctor says more)"),
+            Some(name) => {
+                format!("{name} is here, but this version computes on the CPU (crossover doctor says more)")
+            }
             None => "no GPU: no NVIDIA driver was found; everything runs on the CPU".to_owned(),
         }
     }
@@ -69,7 +71,13 @@ fn devices(folder: &Path) -> Vec<String> {
 /// The driver library in the places the dynamic loader looks.
 fn libcuda() -> Option<PathBuf> {
     let from_environment = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    let usual = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/lib/wsl/lib"];
+    let usual = [
+        "/usr/lib/x86_64-linux-gnu",
+        "/usr/lib/aarch64-linux-gnu",
+        "/usr/lib64",
+        "/usr/lib",
+        "/usr/lib/wsl/lib",
+    ];
     std::env::split_paths(&from_environment)
         .chain(usual.iter().map(PathBuf::from))
         .map(|folder| folder.join("libcuda.so.1"))

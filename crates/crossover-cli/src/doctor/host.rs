@@ -118,7 +118,8 @@ fn members(list: &str) -> usize {
 /// Describes the memory.
 pub fn memory() -> Memory {
     let info = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let kibibytes = |name: &str| field(&info, name)?.trim_end_matches(" kB").parse::<u64>().ok().map(|k| k << 10);
+    let kibibytes =
+        |name: &str| field(&info, name)?.trim_end_matches(" kB").parse::<u64>().ok().map(|k| k << 10);
     let total = kibibytes("MemTotal");
     let limit = container_limit().filter(|&limit| total.is_none_or(|total| limit < total));
     Memory { total, available: kibibytes("MemAvailable"), container_limit: limit }
@@ -130,7 +131,9 @@ fn container_limit() -> Option<u64> {
     let mut limits = Vec::new();
     for line in groups.lines() {
         let mut parts = line.splitn(3, ':');
-        let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else { continue };
+        let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else {
+            continue;
+        };
         // Version 2 has one line without controllers; version 1 names the memory controller.
         let (root, file) = match controllers {
             "" => ("/sys/fs/cgroup", "memory.max"),
@@ -140,7 +143,9 @@ fn container_limit() -> Option<u64> {
         let folder = Path::new(root).join(path.trim_start_matches('/'));
         for ancestor in folder.ancestors().take_while(|a| a.starts_with(root)) {
             // Version 2 writes `max` where there is no limit; that does not parse, and is none.
-            if let Some(limit) = fs::read_to_string(ancestor.join(file)).ok().and_then(|t| t.trim().parse().ok()) {
+            if let Some(limit) =
+                fs::read_to_string(ancestor.join(file)).ok().and_then(|t| t.trim().parse().ok())
+            {
                 limits.push(limit);
             }
         }
@@ -164,7 +169,8 @@ mod tests {
 
     #[test]
     fn cores_are_counted_once_however_many_threads_they_have() {
-        let info = "physical id : 0\ncore id : 0\n\nphysical id : 0\ncore id : 0\n\nphysical id : 0\ncore id : 1\n";
+        let info =
+            "physical id : 0\ncore id : 0\n\nphysical id : 0\ncore id : 0\n\nphysical id : 0\ncore id : 1\n";
         assert_eq!(cores(info), Some(2));
         assert_eq!(cores(""), None);
         assert_eq!(field("model name\t: Some  CPU \n", "model name").as_deref(), Some("Some CPU"));

@@ -130,7 +130,9 @@ fn arithmetic() -> Check {
     })();
     match judged {
         Ok(0) => Check { name, ok: true, detail: "exp(gelu(x)), 4096 values, bit for bit".to_owned() },
-        Ok(wrong) => Check { name, ok: false, detail: format!("{wrong} of 4096 values of exp(gelu(x)) differ") },
+        Ok(wrong) => {
+            Check { name, ok: false, detail: format!("{wrong} of 4096 values of exp(gelu(x)) differ") }
+        }
         Err(error) => Check { name, ok: false, detail: format!("{error:#}") },
     }
 }

@@ -34,7 +34,8 @@ pub fn write(diagnosis: &Diagnosis) -> String {
     if let Some(driver) = &gpu.driver {
         line("", driver.clone());
     }
-    let directory = diagnosis.cache_directory.as_deref().unwrap_or("none: neither XDG_CACHE_HOME nor HOME is set");
+    let directory =
+        diagnosis.cache_directory.as_deref().unwrap_or("none: neither XDG_CACHE_HOME nor HOME is set");
     line("cache", format!("{directory} (this version stores nothing there yet)"));
     out.push('\n');
     for check in &diagnosis.checks {
@@ -46,7 +47,8 @@ pub fn write(diagnosis: &Diagnosis) -> String {
 
 fn caches(diagnosis: &Diagnosis) -> String {
     let one = |cache: &super::host::Cache| {
-        let shared = if cache.shared_by > 1 { format!(" shared by {}", cache.shared_by) } else { String::new() };
+        let shared =
+            if cache.shared_by > 1 { format!(" shared by {}", cache.shared_by) } else { String::new() };
         format!("L{} {}{shared}", cache.level, units::bytes(cache.bytes))
     };
     let list: Vec<String> = diagnosis.cpu.caches.iter().map(one).collect();

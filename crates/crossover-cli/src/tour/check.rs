@@ -45,7 +45,8 @@ fn sampled(
     result: &Array,
     axis: Option<usize>,
 ) -> Result<Verdict> {
-    let entries = axis.map(|axis| spread(result.shape()[axis], SAMPLE * result.shape()[axis] / result.size().max(1)));
+    let entries =
+        axis.map(|axis| spread(result.shape()[axis], SAMPLE * result.shape()[axis] / result.size().max(1)));
     let pick = |array: &Array, axis: Option<usize>| match (&entries, axis) {
         (Some(entries), Some(axis)) => tensor(array, Some((axis, entries))),
         _ => tensor(array, None),
@@ -122,14 +123,21 @@ fn array(tensor: &Tensor) -> Result<Array> {
 fn count(samples: usize, result: &Array) -> Result<Verdict> {
     // A key made from a seed below 2^32 is that seed and zero.
     let (first, second) = ([workload::ACROSS as u32, 0], [workload::UP as u32, 0]);
-    let uniform = |index: u64, key: [u32; 2]| (philox::word(index, 0, key) >> 8) as f32 * (1.0 / 16_777_216.0);
+    let uniform =
+        |index: u64, key: [u32; 2]| (philox::word(index, 0, key) >> 8) as f32 * (1.0 / 16_777_216.0);
     let inside = (0..samples as u64).filter(|&i| {
         let (x, y) = (uniform(i, first), uniform(i, second));
         x * x + y * y <= 1.0
     });
     let (got, expected) = (result.to_vec::<i64>()?[0], inside.count() as i64);
     let difference = (got != expected).then(|| format!("{got} instead of {expected}"));
-    Ok(Verdict { ok: difference.is_none(), method: "count", compared: samples, elements: samples, difference })
+    Ok(Verdict {
+        ok: difference.is_none(),
+        method: "count",
+        compared: samples,
+        elements: samples,
+        difference,
+    })
 }
 
 /// Rows of a product against float64: |computed − exact| ≤ γ·(|a| @ |b|), γ = k·ε/(1 − k·ε).
@@ -140,7 +148,11 @@ fn bound(operands: &[Operand], result: &Array) -> Result<Verdict> {
     let (rows, columns) = (dims[0], dims[1]);
     let inner = operands[0].array.shape()[1];
     // Half a unit in the last place. For f64 the sums below are rounded too, by as much.
-    let (epsilon, shares) = if result.dtype() == DType::F64 { (0.5 * f64::EPSILON, 2.0) } else { (0.5 * f64::from(f32::EPSILON), 1.0) };
+    let (epsilon, shares) = if result.dtype() == DType::F64 {
+        (0.5 * f64::EPSILON, 2.0)
+    } else {
+        (0.5 * f64::from(f32::EPSILON), 1.0)
+    };
     let gamma = shares * inner as f64 * epsilon / (1.0 - inner as f64 * epsilon);
     let chosen = spread(rows, 16);
     let mut difference = None;
@@ -157,7 +169,10 @@ fn bound(operands: &[Operand], result: &Array) -> Result<Verdict> {
             let computed = got[row * columns + column];
             let within = (computed - value).abs() <= gamma * magnitude; // false for NaN
             if !within && difference.is_none() {
-                difference = Some(format!("[{row}, {column}] is {computed}, exactly {value}, bound {:.1e}", gamma * magnitude));
+                difference = Some(format!(
+                    "[{row}, {column}] is {computed}, exactly {value}, bound {:.1e}",
+                    gamma * magnitude
+                ));
             }
         }
     }

@@ -76,7 +76,8 @@ impl Guide {
             Ok(())
         })?;
         let verdict = judged(workload, size, &operands, &arrays)?;
-        let (read, written) = plan.launches.iter().fold((0, 0), |sum, l| (sum.0 + l.cost.read, sum.1 + l.cost.written));
+        let (read, written) =
+            plan.launches.iter().fold((0, 0), |sum, l| (sum.0 + l.cost.read, sum.1 + l.cost.written));
         let (amount, unit) = match workload.unit {
             Unit::Bytes => ((read + written) as f64, "bytes/s"),
             Unit::Flops => (plan.launches.iter().map(|l| l.cost.flops as f64).sum(), "flops/s"),

@@ -137,7 +137,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let (begin, before) = (Instant::now(), Snapshot::now());
     let chosen: Vec<&Workload> = WORKLOADS
         .iter()
-        .filter(|w| arguments.only.is_empty() || arguments.only.iter().any(|name| w.name.contains(name.as_str())))
+        .filter(|w| {
+            arguments.only.is_empty() || arguments.only.iter().any(|name| w.name.contains(name.as_str()))
+        })
         .collect();
     if chosen.is_empty() {
         let names: Vec<&str> = WORKLOADS.iter().map(|w| w.name).collect();
@@ -192,7 +194,8 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
 /// A bar on standard error; nothing where that is no terminal.
 fn progress(steps: usize) -> ProgressBar {
     let bar = ProgressBar::new(steps as u64);
-    let style = ProgressStyle::with_template("{bar:30.cyan/dim} {pos:>2}/{len} {msg}").expect("the template is valid");
+    let style = ProgressStyle::with_template("{bar:30.cyan/dim} {pos:>2}/{len} {msg}")
+        .expect("the template is valid");
     bar.set_style(style.progress_chars("━╸─"));
     bar.enable_steady_tick(Duration::from_millis(200));
     bar

@@ -105,7 +105,13 @@ fn trial(from: &mut [u8], to: &mut [u8], part: usize, time: Duration, work: fn(&
     rates.iter().sum()
 }
 
-fn repeat(a: &mut [u8], b: &mut [u8], barrier: &Barrier, time: Duration, work: fn(&mut [u8], &mut [u8])) -> f64 {
+fn repeat(
+    a: &mut [u8],
+    b: &mut [u8],
+    barrier: &Barrier,
+    time: Duration,
+    work: fn(&mut [u8], &mut [u8]),
+) -> f64 {
     work(a, b);
     barrier.wait();
     // Read the clock once per quarter of a megabyte or so.

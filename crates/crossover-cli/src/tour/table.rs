@@ -92,20 +92,31 @@ fn foot(tour: &Tour) -> String {
     let exact = tour.results.len() - bounded;
     out.push('\n');
     if let Some(others) = tour.others.filter(|&share| share > 0.05) {
-        let warning = format!("Other programs used {:.0}% of the processor meanwhile; times are too long.", others * 100.0);
+        let warning = format!(
+            "Other programs used {:.0}% of the processor meanwhile; times are too long.",
+            others * 100.0
+        );
         let _ = writeln!(out, "{}", style(warning).yellow());
     }
     if wrong.is_empty() {
-        let bound = if bounded == 0 { String::new() } else { format!(", {bounded} products within their error bound") };
+        let bound = if bounded == 0 {
+            String::new()
+        } else {
+            format!(", {bounded} products within their error bound")
+        };
         let _ = writeln!(
             out,
             "{} {exact} results equal the reference bit for bit{bound}.",
             style("All right:").green().bold(),
         );
         let (call, all) = (units::seconds(tour.roof.call_seconds), units::seconds(tour.seconds));
-        let _ = writeln!(out, "One evaluation of a known plan costs {call} before any work; the tour took {all}.");
+        let _ = writeln!(
+            out,
+            "One evaluation of a known plan costs {call} before any work; the tour took {all}."
+        );
     } else {
-        let _ = writeln!(out, "{} of {} results are wrong:", style(wrong.len()).red().bold(), tour.results.len());
+        let _ =
+            writeln!(out, "{} of {} results are wrong:", style(wrong.len()).red().bold(), tour.results.len());
         for result in wrong {
             let what = result.checked.difference.as_deref().unwrap_or("no detail");
             let _ = writeln!(out, "  {} {}: {what}", result.title, shape(&result.shape));
@@ -123,7 +134,11 @@ fn foot(tour: &Tour) -> String {
         let _ = writeln!(out, "  {}{what}", pad_str(command, 50, Alignment::Left, None));
     }
     if tour.quick {
-        let _ = writeln!(out, "  {}larger sizes, longer measurements", pad_str("crossover tour", 50, Alignment::Left, None));
+        let _ = writeln!(
+            out,
+            "  {}larger sizes, longer measurements",
+            pad_str("crossover tour", 50, Alignment::Left, None)
+        );
     }
     out
 }
@@ -189,7 +204,9 @@ fn kernels(kinds: &[&str]) -> String {
             _ => runs.push((kind, 1)),
         }
     }
-    let shown = |(kind, count): &(&str, usize)| if *count == 1 { (*kind).to_owned() } else { format!("{count} {kind}") };
+    let shown = |(kind, count): &(&str, usize)| {
+        if *count == 1 { (*kind).to_owned() } else { format!("{count} {kind}") }
+    };
     runs.iter().map(shown).collect::<Vec<_>>().join("+")
 }
 

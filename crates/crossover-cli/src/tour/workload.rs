@@ -124,14 +124,12 @@ pub const WORKLOADS: [Workload; 11] = [
         sizes: [&[1, 128, 512], &[8, 256, 512], &[8, 2048, 512]],
         operands: |_, size| {
             let positions: Vec<i32> = (0..size[0]).flat_map(|_| 0..size[1] as i32).collect();
-            let (frequencies, phases) = expressions::sinusoid_rows();
             vec![
                 Operand { array: Array::from_vec(positions, &size[..2]), axis: Some(1) },
-                Operand { array: Array::from(frequencies), axis: None },
-                Operand { array: Array::from(phases), axis: None },
+                Operand { array: Array::from(expressions::frequencies()), axis: None },
             ]
         },
-        build: |_, x| expressions::sinusoid(&x[0], &x[1], &x[2]),
+        build: |_, x| expressions::sinusoid(&x[0], &x[1]),
         unit: Unit::Bytes,
         check: Check::Sample(1),
     },

@@ -113,8 +113,17 @@ impl MatMul {
             // are disjoint.
             unsafe {
                 let left = (a, self.left.rows, self.left.columns);
-                product((self.m, self.n, self.k), out, self.n, left, (b, self.right.rows, self.right.columns), parallelism);
-                std::slice::from_raw_parts_mut(out, self.m * self.n).iter_mut().for_each(|x| *x = x.canonical());
+                product(
+                    (self.m, self.n, self.k),
+                    out,
+                    self.n,
+                    left,
+                    (b, self.right.rows, self.right.columns),
+                    parallelism,
+                );
+                std::slice::from_raw_parts_mut(out, self.m * self.n)
+                    .iter_mut()
+                    .for_each(|x| *x = x.canonical());
             }
         });
     }
@@ -127,40 +136,57 @@ impl MatMul {
         let rows = (PANEL / 4 / k.max(columns)).clamp(16, m.max(16)).min(m);
         let panel = |elements: usize| Panel::new(&self.pool, elements * 4);
         let (left, right, sums) = (panel(rows * k)?, panel(k * columns)?, panel(rows * columns)?);
-        let (widen, narrow) = match ((self.tiles.half)(self.dtype, true), (self.tiles.half)(self.dtype, false)) {
-            (Some(widen), Some(narrow)) => (widen, narrow),
-            _ => return Err(Error::Internal(format!("{} is not a 16-bit float", self.dtype))),
-        };
+        let (widen, narrow) =
+            match ((self.tiles.half)(self.dtype, true), (self.tiles.half)(self.dtype, false)) {
+                (Some(widen), Some(narrow)) => (widen, narrow),
+                _ => return Err(Error::Internal(format!("{} is not a 16-bit float", self.dtype))),
+            };
         let gather = (self.tiles.gather)(2);
         let mut line = vec![0u16; k.max(columns)];
         // Widens `count` lines of `length` elements into a panel whose lines follow each other.
-        let mut fill = |to: &Panel<'_>, from: usize, start: isize, lines: (usize, isize), along: (usize, isize)| {
-            for i in 0..lines.0 {
-                let at = (from as *const u16).wrapping_offset(start + i as isize * lines.1).cast::<u8>();
-                let out = to.at().wrapping_add(i * along.0 * 4);
-                // SAFETY: the line lies inside the operand, and the panel has room for it.
-                unsafe {
-                    let side_by_side = along.1 == 1;
-                    if !side_by_side {
-                        gather(at, along.1, line.as_mut_ptr().cast(), along.0);
+        let mut fill =
+            |to: &Panel<'_>, from: usize, start: isize, lines: (usize, isize), along: (usize, isize)| {
+                for i in 0..lines.0 {
+                    let at = (from as *const u16).wrapping_offset(start + i as isize * lines.1).cast::<u8>();
+                    let out = to.at().wrapping_add(i * along.0 * 4);
+                    // SAFETY: the line lies inside the operand, and the panel has room for it.
+                    unsafe {
+                        let side_by_side = along.1 == 1;
+                        if !side_by_side {
+                            gather(at, along.1, line.as_mut_ptr().cast(), along.0);
+                        }
+                        let at = if side_by_side { at } else { line.as_ptr().cast() };
+                        widen(at, at, at, out, along.0);
                     }
-                    let at = if side_by_side { at } else { line.as_ptr().cast() };
-                    widen(at, at, at, out, along.0);
                 }
-            }
-        };
+            };
         for batch in 0..self.batches {
             let (la, lb) = (self.left.start(batch), self.right.start(batch));
             for j in (0..n).step_by(columns.max(1)) {
                 let nb = columns.min(n - j);
-                fill(&right, b, lb + j as isize * self.right.columns, (self.k, self.right.rows), (nb, self.right.columns));
+                fill(
+                    &right,
+                    b,
+                    lb + j as isize * self.right.columns,
+                    (self.k, self.right.rows),
+                    (nb, self.right.columns),
+                );
                 for i in (0..m).step_by(rows.max(1)) {
                     let mb = rows.min(m - i);
-                    fill(&left, a, la + i as isize * self.left.rows, (mb, self.left.rows), (self.k, self.left.columns));
+                    fill(
+                        &left,
+                        a,
+                        la + i as isize * self.left.rows,
+                        (mb, self.left.rows),
+                        (self.k, self.left.columns),
+                    );
                     let work = mb * nb * self.k;
                     let threads = self.threads.count();
-                    let parallelism =
-                        if threads > 1 && work > ALONE { Parallelism::Rayon(threads) } else { Parallelism::None };
+                    let parallelism = if threads > 1 && work > ALONE {
+                        Parallelism::Rayon(threads)
+                    } else {
+                        Parallelism::None
+                    };
                     let (l, r, s) = (left.at() as usize, right.at() as usize, sums.at() as usize);
                     self.threads.install(|| {
                         let left = (l as *const f32, self.k as isize, 1);
@@ -171,8 +197,12 @@ impl MatMul {
                     for row in 0..mb {
                         let from = sums.at().wrapping_add(row * nb * 4);
                         let to = (out as *mut u16).wrapping_add((batch * m + i + row) * n + j);
-                        // SAFETY: the row lies inside the result.
-                        unsafe { narrow(from, from, from, to.cast(), nb) };
+                        // SAFETY: the row lies inside the panel and the result.
+                        unsafe {
+                            let sums = std::slice::from_raw_parts_mut(from.cast::<f32>(), nb);
+                            sums.iter_mut().for_each(|x| *x = FloatLane::canonical(*x));
+                            narrow(from, from, from, to.cast(), nb);
+                        }
                     }
                 }
             }
@@ -297,8 +327,25 @@ unsafe fn product<T: Float>(
             return;
         }
         gemm::gemm(
-            m, n, k, out, 1, pitch as isize, false, left.0, left.2, left.1, right.0, right.2, right.1, T::ZERO,
-            T::ONE, false, false, false, parallelism,
+            m,
+            n,
+            k,
+            out,
+            1,
+            pitch as isize,
+            false,
+            left.0,
+            left.2,
+            left.1,
+            right.0,
+            right.2,
+            right.1,
+            T::ZERO,
+            T::ONE,
+            false,
+            false,
+            false,
+            parallelism,
         );
     }
 }

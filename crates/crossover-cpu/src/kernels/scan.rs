@@ -127,8 +127,8 @@ carried! {
     i8, i8, |x| x, |x| x; i16, i16, |x| x, |x| x; i32, i32, |x| x, |x| x; i64, i64, |x| x, |x| x;
     u8, u8, |x| x, |x| x; u16, u16, |x| x, |x| x; u32, u32, |x| x, |x| x; u64, u64, |x| x, |x| x;
     f32, f32, |x| x, |x| x.canonical(); f64, f64, |x| x, |x| x.canonical();
-    F16, f32, |x| cast::widen_f16(x.0), |x| F16(cast::narrow_f16(x));
-    BF16, f32, |x| cast::widen_bf16(x.0), |x| BF16(cast::narrow_bf16(x));
+    F16, f32, |x| cast::widen_f16(x.0), |x| F16(cast::narrow_f16(x.canonical()));
+    BF16, f32, |x| cast::widen_bf16(x.0), |x| BF16(cast::narrow_bf16(x.canonical()));
     Complex<f32>, Complex<f32>, |x| x, |x| Complex::new(x.re.canonical(), x.im.canonical());
     Complex<f64>, Complex<f64>, |x| x, |x| Complex::new(x.re.canonical(), x.im.canonical());
 }

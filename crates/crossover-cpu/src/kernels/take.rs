@@ -52,7 +52,11 @@ impl Take {
             axis: (strides[axis], dims[axis]),
             inner: View::new(&dims[axis + 1..], &strides[axis + 1..]),
             inner_size: dims[axis + 1..].iter().product(),
-            indices: (index.layout.offset as isize, index.layout.strides.first().copied().unwrap_or(0), count),
+            indices: (
+                index.layout.offset as isize,
+                index.layout.strides.first().copied().unwrap_or(0),
+                count,
+            ),
             gather: (tiles.gather)(size),
             threads,
         })

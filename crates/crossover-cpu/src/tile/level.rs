@@ -8,9 +8,7 @@ use crossover_core::{
 /// A tile function where an op allows a dtype.
 macro_rules! pick {
     ($allows:ident, $info:expr, $dtype:ident, $f:expr) => {
-        const {
-            if $allows($info, DType::$dtype) { Some($f as TileFn) } else { None }
-        }
+        const { if $allows($info, DType::$dtype) { Some($f as TileFn) } else { None } }
     };
 }
 

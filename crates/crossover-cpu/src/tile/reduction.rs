@@ -103,12 +103,53 @@ fn fold_blocks<O: Apply2<T>, T: Copy, const W: usize>(values: &[T], lane: &mut [
 #[inline(always)]
 pub unsafe fn rows<O: Apply2<T>, T: Copy>(from: *const u8, out: *mut u8, rows: usize, n: usize) {
     // SAFETY: the caller's contract.
-    unsafe {
-        let out = output::<T>(out, rows);
-        for (slot, row) in out.iter_mut().zip(input::<T>(from, rows * n).chunks_exact(n)) {
-            slot.write(chunk::<O, T>(row));
+    let (mut values, mut out) = unsafe { (input::<T>(from, rows * n), output::<T>(out, rows)) };
+    while n <= SHORT && out.len() >= ABREAST {
+        let (block, rest) = values.split_at(ABREAST * n);
+        let (first, later) = out.split_at_mut(ABREAST);
+        for (slot, value) in first.iter_mut().zip(abreast::<O, T>(block, n)) {
+            slot.write(value);
         }
+        (values, out) = (rest, later);
     }
+    for (slot, row) in out.iter_mut().zip(values.chunks_exact(n)) {
+        slot.write(chunk::<O, T>(row));
+    }
+}
+
+/// Rows up to this length are reduced side by side, one row per vector lane.
+const SHORT: usize = 32;
+/// Rows reduced side by side.
+const ABREAST: usize = 16;
+
+/// `ABREAST` rows of `n` elements, `n` at most `SHORT`: the tree of [`few`], for all rows at once.
+#[inline(always)]
+fn abreast<O: Apply2<T>, T: Copy>(values: &[T], n: usize) -> [T; ABREAST] {
+    let at = |j: usize| -> [T; ABREAST] { std::array::from_fn(|row| values[row * n + j]) };
+    let join = |a: &[T; ABREAST], b: &[T; ABREAST]| -> [T; ABREAST] {
+        std::array::from_fn(|row| O::apply(a[row], b[row]))
+    };
+    let mut quads = [at(0); SHORT / 4];
+    let mut present = 0;
+    while 4 * present < n {
+        let j = 4 * present;
+        quads[present] = match n - j {
+            1 => at(j),
+            2 => join(&at(j), &at(j + 1)),
+            3 => join(&join(&at(j), &at(j + 1)), &at(j + 2)),
+            _ => join(&join(&at(j), &at(j + 1)), &join(&at(j + 2), &at(j + 3))),
+        };
+        present += 1;
+    }
+    let mut width = n.next_power_of_two().div_ceil(4);
+    while width > 1 {
+        width /= 2;
+        for i in 0..present.saturating_sub(width) {
+            quads[i] = join(&quads[i], &quads[i + width]);
+        }
+        present = present.min(width);
+    }
+    quads[0]
 }
 
 /// Adds `rows` rows of `n` elements, `pitch` elements apart, to the `n` accumulators, in order.
@@ -220,9 +261,7 @@ pub unsafe fn arg_rows<O: Apply2<T>, T: Ordered>(
     unsafe {
         let out = output::<T>(best, rows);
         let index = output::<i64>(index.cast(), rows);
-        for ((slot, at), row) in
-            out.iter_mut().zip(index).zip(input::<T>(from, rows * n).chunks_exact(n))
-        {
+        for ((slot, at), row) in out.iter_mut().zip(index).zip(input::<T>(from, rows * n).chunks_exact(n)) {
             let value = chunk::<O, T>(row);
             slot.write(value);
             at.write(first(row, value));

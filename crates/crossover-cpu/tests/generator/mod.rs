@@ -1,4 +1,6 @@
 //! Random kernels: steps, dtypes, shapes, strides and extents from one seed.
+// Each test binary uses its own part of this.
+#![allow(dead_code)]
 
 use crossover_core::{
     DType, Scalar,
@@ -128,7 +130,7 @@ fn axes(space: &Space, extent: Extent) -> Vec<bool> {
 }
 
 /// A value of a dtype: small numbers, often special ones.
-fn value(dice: &mut Dice, dtype: DType) -> Scalar {
+pub fn value(dice: &mut Dice, dtype: DType) -> Scalar {
     if dice.one_in(8) {
         let edges = reference::edges(dtype);
         return edges[dice.below(edges.len())];
@@ -205,7 +207,8 @@ impl Builder<'_> {
             1 => {
                 let varies = axes(&self.fused.space, extent);
                 let (window, _) = window(self.dice, &self.fused.space, &varies);
-                let (divisor, modulus) = (self.dice.pick(&[1, 2, 7, 64]), self.dice.pick(&[1, 3, 50, 1 << 40]));
+                let (divisor, modulus) =
+                    (self.dice.pick(&[1, 2, 7, 64]), self.dice.pick(&[1, 3, 50, 1 << 40]));
                 self.push_as(StepOp::Index { window, divisor, modulus }, &[], DType::I64, extent)
             }
             2 => {

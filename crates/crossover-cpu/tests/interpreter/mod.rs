@@ -49,12 +49,8 @@ pub fn interpret(fused: &Fused, inputs: &[Vec<u8>], outputs: &mut [Vec<u8>], sca
     if space.reduce_size() == 0 {
         dims[space.outer.len()..][..space.reduce.len()].fill(1);
     }
-    let points = Points {
-        dims,
-        outer: space.outer_size(),
-        reduce: space.reduce_size(),
-        inner: space.inner_size(),
-    };
+    let points =
+        Points { dims, outer: space.outer_size(), reduce: space.reduce_size(), inner: space.inner_size() };
     let mut values: Vec<Values> = Vec::new();
     for step in &fused.steps {
         let full = step.extent == Extent::Full;
@@ -93,7 +89,13 @@ pub fn interpret(fused: &Fused, inputs: &[Vec<u8>], outputs: &mut [Vec<u8>], sca
                             reference::map(*op, &args)
                         }
                         StepOp::Cast(cast) => convert(*cast, arg(0)),
-                        StepOp::Where => if arg(0).bits()[0] != 0 { arg(1) } else { arg(2) },
+                        StepOp::Where => {
+                            if arg(0).bits()[0] != 0 {
+                                arg(1)
+                            } else {
+                                arg(2)
+                            }
+                        }
                         StepOp::Canonical => reference::canonical(arg(0)),
                         StepOp::Expand => arg(0),
                         StepOp::Reduce(op) => {

@@ -111,7 +111,14 @@ impl Lowering<'_, '_> {
         if let Some(&step) = self.steps.get(&arg.item) {
             return step;
         }
-        let window = self.window(&arg.layout, reads);
+        // Nothing is read of an empty operand, whatever its strides; as a contiguous one it varies along its empty
+        // axes and is never taken for a value that can be read once.
+        let empty = arg.layout.shape.size() == 0;
+        let window = if empty {
+            self.window(&Layout::contiguous(arg.layout.shape.clone()), reads)
+        } else {
+            self.window(&arg.layout, reads)
+        };
         let key = (arg.item, window.clone());
         if let Some(&step) = self.operands.get(&key) {
             return step;

@@ -4,6 +4,9 @@
 //! live in slots of one tile each, reused after the last instruction that reads them, so that the live set stays
 //! in the first-level cache. An instruction's output never shares a slot with its operands.
 
+mod memory;
+mod stages;
+
 use crossover_core::{DType, ops::MapOp};
 use crossover_plan::kernel::{StepId, StepOp};
 use crossover_runtime::{Error, Result};
@@ -157,22 +160,6 @@ impl<'a> Emitter<'a> {
         self.value[step].ok_or_else(|| Error::Internal(format!("step {step} is used before it is computed")))
     }
 
-    /// The register that follows an access.
-    fn stream(&mut self, access: usize, class: Class, contiguous: bool) -> Reg {
-        if let Some(reg) = self.streams[access] {
-            return reg;
-        }
-        let size = self.lowering.accesses[access].size;
-        let step = match class {
-            Class::Full if contiguous => Step::Full(size),
-            Class::Reduced if contiguous && !self.is_one(class) => Step::Reduced(size),
-            _ => Step::Line,
-        };
-        let reg = self.place(Place::Stream { access: access as u16, step, moves: class != Class::One });
-        self.streams[access] = Some(reg);
-        reg
-    }
-
     /// Uniform steps, computed once per thread.
     pub fn prologue(&mut self) -> Result<()> {
         let steps: Vec<StepId> = self.steps_where(|c, _| c == Class::One);
@@ -195,71 +182,10 @@ impl<'a> Emitter<'a> {
 
     fn steps_where(&self, keep: impl Fn(Class, usize) -> bool) -> Vec<StepId> {
         let facts = self.lowering.facts.iter().enumerate();
-        facts.filter(|(i, f)| f.root as usize == *i && keep(f.class, f.level)).map(|(i, _)| i as StepId).collect()
-    }
-
-    /// One stage per level.
-    pub fn stages(&mut self, passes: &[Pass], kept: Option<usize>) -> Result<Vec<Stage>> {
-        let mut stages = Vec::new();
-        for (level, pass) in passes.iter().enumerate() {
-            let mut setup = self.setup(level)?;
-            let mut keep = Vec::new();
-            for &s in &pass.keep {
-                let size = self.dtype(s as usize).size();
-                keep.push((s, self.place(Place::Kept { elements: kept.unwrap_or(0), size })));
-            }
-            let mut ends: Vec<StepId> = Vec::new();
-            for &r in &pass.reductions {
-                ends.push(self.root(self.lowering.fused.steps[r as usize].args[0]) as StepId);
-            }
-            // Values of earlier stages that are recomputed get fresh slots; kept ones stay where they are.
-            let steps: Vec<StepId> =
-                pass.steps.iter().copied().filter(|&s| self.in_place(s, pass).is_none()).collect();
-            let body = self.body(&steps, &ends, &pass.stores, &keep)?;
-            let mut list = self.list(Purpose::Body, &[], &[], &[], &[]);
-            list.out = body;
-            let mut reductions = Vec::new();
-            for &r in &pass.reductions {
-                reductions.push(self.reduction(r as usize, pass, &mut list)?);
-            }
-            let body = list.out;
-            self.forget(&pass.steps, &keep);
-            setup.append(&mut self.late[level]);
-            stages.push(Stage { setup, body, reductions });
-        }
-        // Repetitions of a value may have been asked for after its own stage was finished.
-        for (level, late) in self.late.iter_mut().enumerate() {
-            stages[level].setup.append(late);
-        }
-        Ok(stages)
-    }
-
-    /// The load that a pitched stage only reduces, and the bytes between its rows: it is read where it lies.
-    fn in_place(&self, s: StepId, pass: &Pass) -> Option<(usize, isize)> {
-        let fused = self.lowering.fused;
-        let StepOp::Load(load) = fused.steps[s as usize].op else { return None };
-        let pitch = self.lowering.pitches[load as usize]?;
-        let reads = |&user: &StepId| fused.steps[user as usize].args.iter().any(|&a| self.root(a) == s as usize);
-        let stored = pass.stores.iter().any(|&i| self.root(fused.stores[i].step) == s as usize);
-        (!stored && !pass.steps.iter().any(reads)).then_some((load as usize, pitch))
-    }
-
-    /// Steps on reduced values that become known at a level, and their stores.
-    fn setup(&mut self, level: usize) -> Result<Vec<Instr>> {
-        let steps = self.steps_where(|c, l| c == Class::Reduced && l == level);
-        let mut list = self.list(Purpose::Setup, &steps, &[], &[], &[]);
-        for &s in &steps {
-            if !matches!(self.lowering.fused.steps[s as usize].op, StepOp::Reduce(_)) {
-                self.step(s as usize, &mut list)?;
-            }
-        }
-        for (i, store) in self.lowering.fused.stores.iter().enumerate() {
-            let fact = self.lowering.facts[store.step as usize];
-            if self.lowering.stores[i].0 == Class::Reduced && fact.level == level {
-                self.store(i, &mut list)?;
-            }
-        }
-        Ok(list.out)
+        facts
+            .filter(|(i, f)| f.root as usize == *i && keep(f.class, f.level))
+            .map(|(i, _)| i as StepId)
+            .collect()
     }
 
     fn list<'p>(
@@ -329,55 +255,14 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// After a stage: what it computed and did not keep is gone.
-    fn forget(&mut self, steps: &[StepId], keep: &[(StepId, Reg)]) {
-        for &s in steps {
-            let s = s as usize;
-            if let Some(reg) = self.expanded[s].take() {
-                self.release(reg);
-            }
-            if let Some(reg) = self.value[s].take() {
-                self.release(reg);
-            }
-        }
-        for &(s, reg) in keep {
-            self.value[s as usize] = Some(reg);
-        }
-    }
-
-    /// Where a step's result goes.
-    fn output(&mut self, s: usize, list: &List<'_>) -> Reg {
-        let size = self.dtype(s).size();
-        match list.purpose {
-            Purpose::Prologue => self.permanent(size),
-            Purpose::Setup => {
-                let elements = self.lowering.geometry.reduced();
-                self.permanent(elements * size)
-            }
-            Purpose::Body => {
-                if let Some(&(_, reg)) = list.keep.iter().find(|&&(k, _)| k as usize == s) {
-                    return reg;
-                }
-                for &i in list.stores {
-                    let store = &self.lowering.fused.stores[i];
-                    let (class, direct) = self.lowering.stores[i];
-                    let same = store.dtype == self.dtype(s) && self.class(s) == class;
-                    if self.root(store.step) == s && direct && same && class == Class::Full {
-                        return self.stream(self.lowering.fused.loads.len() + i, class, true);
-                    }
-                }
-                self.slot()
-            }
-        }
-    }
-
     /// A step's value as one element per position of `want`.
     fn vector(&mut self, s: usize, want: Class, list: &mut List<'_>) -> Result<Reg> {
         let (class, size) = (self.class(s), self.dtype(s).size());
         let from = self.value(s)?;
         let geometry = &self.lowering.geometry;
         let (staged, grouped) = (geometry.mode != crate::geometry::Mode::Inline, geometry.grouped);
-        if class == want || self.is_one(want) || (class == Class::Reduced && !self.is_one(class) && !grouped) {
+        if class == want || self.is_one(want) || (class == Class::Reduced && !self.is_one(class) && !grouped)
+        {
             return Ok(from);
         }
         if let Some(reg) = self.filled[s].or(self.expanded[s]) {
@@ -507,33 +392,6 @@ impl<'a> Emitter<'a> {
         Ok(out)
     }
 
-    fn load(&mut self, s: usize, load: usize, list: &mut List<'_>) -> Result<Reg> {
-        let tiles = self.lowering.tiles;
-        let (class, contiguous) = self.lowering.loads[load];
-        let dtype = self.lowering.fused.loads[load].dtype;
-        let count = self.count(class);
-        let in_place = contiguous || self.is_one(class);
-        let half = dtype.is_half();
-        let memory = if in_place {
-            self.stream(load, class, contiguous)
-        } else {
-            let out = if half { self.slot() } else { self.output(s, list) };
-            let f = (tiles.gather)(dtype.size());
-            list.out.push(Instr::Gather { f, access: load as u16, out, count });
-            out
-        };
-        if !half {
-            return Ok(memory);
-        }
-        let f = (tiles.half)(dtype, true).ok_or_else(|| missing("a load", dtype))?;
-        let out = self.output(s, list);
-        list.out.push(Instr::Apply { f, a: memory, b: memory, c: memory, out, count });
-        if !in_place {
-            self.release(memory);
-        }
-        Ok(out)
-    }
-
     /// The function and operands of an elementwise op.
     fn map(
         &mut self,
@@ -572,85 +430,6 @@ impl<'a> Emitter<'a> {
             regs[i] = regs[0];
         }
         Ok((f, regs))
-    }
-
-    /// Emits a store.
-    fn store(&mut self, i: usize, list: &mut List<'_>) -> Result<()> {
-        let tiles = self.lowering.tiles;
-        let store = &self.lowering.fused.stores[i];
-        let (class, direct) = self.lowering.stores[i];
-        let (s, dtype) = (self.root(store.step), store.dtype);
-        let access = self.lowering.fused.loads.len() + i;
-        let count = self.count(class);
-        let size = dtype.size();
-        let half = dtype.is_half();
-        let to = direct.then(|| self.stream(access, class, true));
-        if to.is_some() && to == self.value[s] {
-            return Ok(());
-        }
-        if let (Some(out), false, true) = (to, half, self.is_one(self.class(s)) && !self.is_one(class)) {
-            let a = self.value(s)?;
-            list.out.push(Instr::Apply { f: (tiles.fill)(size), a, b: a, c: a, out, count });
-            return Ok(());
-        }
-        let mut from = self.vector(s, class, list)?;
-        let mut narrowed = None;
-        if half {
-            let f = (tiles.half)(dtype, false).ok_or_else(|| missing("a store", dtype))?;
-            let out = match to {
-                Some(out) => out,
-                None => *narrowed.insert(self.slot()),
-            };
-            list.out.push(Instr::Apply { f, a: from, b: from, c: from, out, count });
-            from = out;
-        }
-        match to {
-            Some(_) if half => {}
-            Some(out) => {
-                let f = (tiles.copy)(size);
-                list.out.push(Instr::Apply { f, a: from, b: from, c: from, out, count });
-            }
-            None => {
-                let f = (tiles.scatter)(size);
-                list.out.push(Instr::Scatter { f, access: access as u16, from, count });
-            }
-        }
-        if let Some(reg) = narrowed {
-            self.release(reg);
-        }
-        Ok(())
-    }
-
-    /// A reduction over all tiles of a unit; its result has a permanent place.
-    fn reduction(&mut self, r: usize, pass: &Pass, list: &mut List<'_>) -> Result<Reduction> {
-        let tiles = self.lowering.tiles;
-        let step = &self.lowering.fused.steps[r];
-        let StepOp::Reduce(op) = step.op else {
-            return Err(Error::Internal(format!("step {r} is not a reduction")));
-        };
-        let arg = self.root(step.args[0]);
-        let dtype = self.dtype(arg);
-        let bytes = self.lowering.geometry.reduced() * step.dtype.size();
-        let none = || missing(op, dtype);
-        let combine = if op.is_arg() {
-            Combine::Arg {
-                rows: (tiles.arg_rows)(op, dtype).ok_or_else(none)?,
-                row: (tiles.arg_columns)(op, dtype, true).ok_or_else(none)?,
-                merge: (tiles.arg_columns)(op, dtype, false).ok_or_else(none)?,
-            }
-        } else {
-            Combine::Ordered {
-                rows: (tiles.rows)(op, dtype).ok_or_else(none)?,
-                columns: (tiles.columns)(op, dtype).ok_or_else(none)?,
-            }
-        };
-        let (from, pitch) = match self.in_place(arg as StepId, pass) {
-            Some((load, pitch)) => (self.stream(load, Class::Full, true), Some(pitch)),
-            None => (self.vector(arg, Class::Full, list)?, None),
-        };
-        let out = self.permanent(bytes);
-        self.value[r] = Some(out);
-        Ok(Reduction { op, dtype, combine, from, pitch, out })
     }
 }
 
