@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 /// What is taken along one axis. Made from integers and ranges; [`s!`](crate::s) makes lists of them.
 ///
 /// Negative numbers count from the end. Bounds outside the axis are cut off as in NumPy; an integer outside it is
-/// an error.
+/// an error. Write ranges such as `1..-1` inside `s!`: elsewhere Clippy takes them for mistakes.
 ///
 /// ```
 /// use crossover_array::{Array, Index, s};
@@ -191,9 +191,12 @@ fn after(last: i64) -> Option<i64> {
 /// ```
 #[macro_export]
 macro_rules! s {
-    ($($index:expr $(; $step:expr)?),* $(,)?) => {
-        [$($crate::Index::from($index)$(.step($step))?),*]
-    };
+    ($($index:expr $(; $step:expr)?),* $(,)?) => {{
+        // `1..-1` and `3..0; -1` are what is meant here.
+        #[allow(clippy::reversed_empty_ranges)]
+        let indices: [$crate::Index; _] = [$($crate::Index::from($index)$(.step($step))?),*];
+        indices
+    }};
 }
 
 #[cfg(test)]
@@ -225,7 +228,7 @@ mod tests {
 
     #[test]
     fn inclusive_ranges_reach_the_last_entry() {
-        assert_eq!(Index::from(1..=-1), Index::Range { start: Some(1), stop: None, step: 1 });
+        assert_eq!(crate::s![1..=-1], [Index::Range { start: Some(1), stop: None, step: 1 }]);
         assert_eq!(Index::from(..=2), Index::Range { start: None, stop: Some(3), step: 1 });
     }
 }

@@ -3,8 +3,8 @@
 //! Either side may be an array, a reference to one, or a host number. Nothing here panics: errors travel in the
 //! result. `a += b` gives the variable `a` a new array; [`Array::assign`] is what changes an array in place.
 //!
-//! A literal on the left needs a suffix when a method is called on the result, because Rust settles the types of
-//! literals last: `1.0 / (1.0 + x.exp())` is fine, and `(1.0f64 - &x).sqrt()` says which literal it means.
+//! A literal on the left needs a type when a method is called on the result, because Rust settles the types of
+//! literals last: `let y: Array = 1.0 / (1.0 + x.exp())`, or `(1.0f64 - &x).sqrt()`.
 
 use std::ops::{
     Add, AddAssign, BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, Div, DivAssign, Mul,

@@ -240,9 +240,6 @@ fn uniform(n: usize) -> Build {
         dtype: DType::U32,
         window: Window { offset: 0, strides: [0][..].into() },
     });
-    // The key is two words; a window of one element reaches only the first.
-    b.fused.loads[0].window.offset = 1;
-    b.fused.loads[0].window.offset = 0;
     let window = b.strides(|_| true);
     let bits = b.step_as(StepOp::Random { key: 0, window, stream: 0 }, &[], DType::U32, Extent::Full);
     let f = b.step_as(
@@ -309,14 +306,28 @@ fn latency(cpu: &CpuBackend, name: &str, build: Build) {
     let out = [cpu.allocate(n * 8).expect("memory")];
     let launch = Launch::new(&kernel, &inputs, &out, &build.scalars).expect("fits");
     let mut best = f64::MAX;
-    for _ in 0..50 {
+    let times = (2_000_000 / n.max(1000)).max(1);
+    for _ in 0..100 {
         let start = Instant::now();
-        for _ in 0..2000 {
+        for _ in 0..times {
             ready.run(std::hint::black_box(&launch)).expect("ran");
         }
-        best = best.min(start.elapsed().as_secs_f64() / 2000.0);
+        best = best.min(start.elapsed().as_secs_f64() / times as f64);
     }
     println!("{name:<28} {:>9.1} ns", best * 1e9);
+}
+
+/// What spreading a kernel over two threads costs, and from which size it pays: the parallel threshold.
+fn wake() {
+    if !wanted("threshold") {
+        return;
+    }
+    let alone = CpuBackend::builder().threads(1).build().expect("threads");
+    let both = CpuBackend::builder().threads(2).parallel_threshold(0.0).build().expect("threads");
+    for n in [2048, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10] {
+        latency(&alone, &format!("threshold: exp {n}, one"), unary(MapOp::Exp, DType::F32, &[n]));
+        latency(&both, &format!("threshold: exp {n}, two"), unary(MapOp::Exp, DType::F32, &[n]));
+    }
 }
 
 fn pool(cpu: &CpuBackend) {
@@ -385,6 +396,7 @@ fn main() {
     philox_uniform(&cpu);
     latency(&cpu, "tiny gelu 5", unary(MapOp::Gelu, DType::F32, &[5]));
     latency(&cpu, "tiny negative 5", unary(MapOp::Negative, DType::F32, &[5]));
+    wake();
     pool(&cpu);
     for (n, dtype) in [(64, DType::F32), (256, DType::F32), (1024, DType::F32), (1024, DType::F64)] {
         matmul(&cpu, n, dtype);

@@ -15,8 +15,8 @@ use crate::{
     tile::Tiles,
 };
 
-/// Nanoseconds of estimated work above which threads help. Waking a helper takes about 5 µs here, and a kernel of
-/// 30 µs is the first that gains clearly (`cargo run --release --example tiles -- threshold`).
+/// Nanoseconds of estimated work above which threads help: waking a helper takes about 10 µs, so shorter kernels gain
+/// nothing (`cargo run --release -p crossover-cpu --example tiles -- threshold`).
 const THRESHOLD: f64 = 30_000.0;
 
 /// Options of a [`CpuBackend`].

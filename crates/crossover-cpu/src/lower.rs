@@ -292,9 +292,9 @@ impl<'a> Lowering<'a> {
         let mut budget = KEPT_BYTES;
         let mut home = vec![false; self.fused.steps.len()];
         let mut computed = vec![false; self.fused.steps.len()];
-        for p in 0..passes.len() {
+        for pass in &mut passes {
             let mut needed = vec![false; self.fused.steps.len()];
-            let mut stack = passes[p].roots.clone();
+            let mut stack = pass.roots.clone();
             while let Some(s) = stack.pop() {
                 let s = self.facts[s as usize].root as usize;
                 let fact = self.facts[s];
@@ -311,7 +311,6 @@ impl<'a> Lowering<'a> {
                     }
                 }
                 if home[s] {
-                    passes[p].reuse.push(s as StepId);
                     continue;
                 }
                 needed[s] = true;
@@ -320,7 +319,7 @@ impl<'a> Lowering<'a> {
             for (s, &is) in needed.iter().enumerate() {
                 computed[s] |= is;
             }
-            passes[p].steps = (0..needed.len() as StepId).filter(|&s| needed[s as usize]).collect();
+            pass.steps = (0..needed.len() as StepId).filter(|&s| needed[s as usize]).collect();
         }
         for pass in &mut passes {
             pass.keep = pass.steps.iter().copied().filter(|&s| home[s as usize]).collect();
@@ -342,8 +341,6 @@ pub struct Pass {
     pub steps: Vec<StepId>,
     /// Those of them it keeps for later stages.
     pub keep: Vec<StepId>,
-    /// Kept values it reads.
-    pub reuse: Vec<StepId>,
     /// Reductions it feeds.
     pub reductions: Vec<StepId>,
     /// Full stores it makes.

@@ -1,4 +1,5 @@
 //! Random fused kernels, bit for bit against the interpreter, for every SIMD level and several thread counts.
+#![allow(clippy::unwrap_used)]
 
 mod generator;
 mod interpreter;

@@ -35,7 +35,7 @@
 //! ```
 //! # use crossover::prelude::*;
 //! let x = Array::linspace(-1.0, 1.0, 3);
-//! let y = 1.0 / (1.0 + (-&x).exp()); // one kernel, once somebody asks
+//! let y: Array = 1.0 / (1.0 + (-&x).exp()); // one kernel, once somebody asks
 //! assert_eq!(y.to_vec::<f64>()?[1], 0.5);
 //! let mask = x.greater(0.0);
 //! assert_eq!(mask.where_(&x, 0.0).sum(()).item::<f64>()?, 1.0);

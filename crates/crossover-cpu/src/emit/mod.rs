@@ -12,8 +12,8 @@ use crossover_plan::kernel::{StepId, StepOp};
 use crossover_runtime::{Error, Result};
 
 use crate::{
-    lower::{Class, Lowering, Pass},
-    program::{Combine, Count, Instr, Reduction, Reg, ScalarSlot, Stage, Step},
+    lower::{Class, Lowering},
+    program::{Count, Instr, Reg, ScalarSlot, Step},
     tile::{Form, TileFn},
 };
 
@@ -247,11 +247,12 @@ impl<'a> Emitter<'a> {
         if let Some(reg) = self.expanded[step].take() {
             self.release(reg);
         }
-        if own && let Some(reg) = self.value[step] {
-            if let Place::Slot(_) = self.places[reg as usize] {
-                self.release(reg);
-                self.value[step] = None;
-            }
+        if own
+            && let Some(reg) = self.value[step]
+            && matches!(self.places[reg as usize], Place::Slot(_))
+        {
+            self.release(reg);
+            self.value[step] = None;
         }
     }
 
