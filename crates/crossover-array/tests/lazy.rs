@@ -1,4 +1,5 @@
 //! When kernels run, how many, and what stays.
+#![allow(clippy::unwrap_used)]
 
 use crossover_array::{Array, DType, Key, Result, Runtime, eval_all, keepdims, random};
 

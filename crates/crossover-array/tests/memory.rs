@@ -44,6 +44,9 @@ fn growth(body: impl FnOnce() -> Array) -> (usize, usize) {
     (peak - before, after.saturating_sub(before))
 }
 
+/// What is computed, bytes of its output, and how.
+type Case = (&'static str, usize, fn(&Array) -> Array);
+
 #[test]
 fn fused_expressions_allocate_their_output_only() {
     const THREADS: usize = 2;
@@ -54,7 +57,7 @@ fn fused_expressions_allocate_their_output_only() {
         let values: Vec<f32> = (0..rows * columns).map(|i| (i % 977) as f32 / 977.0).collect();
         let x = Array::from_vec(values, [rows, columns]);
         let full = rows * columns * 4;
-        let cases: [(&str, usize, fn(&Array) -> Array); 7] = [
+        let cases: [Case; 7] = [
             ("map", full, |x| (x * 2.0 + 1.0).sqrt() - x / 3.0),
             ("gelu", full, |x| x.gelu()),
             ("softmax", full, |x| x.softmax(-1)),

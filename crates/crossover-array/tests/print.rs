@@ -1,4 +1,5 @@
 //! Printing compared with NumPy 2.4: `Display` with `str`, `Debug` with `repr` (dtypes by our names).
+#![allow(clippy::excessive_precision)]
 
 use crossover_array::{Array, DType};
 use num_complex::Complex;

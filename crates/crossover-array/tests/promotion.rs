@@ -1,4 +1,5 @@
 //! Dtypes of results, compared with NumPy 2.4.
+#![allow(clippy::unwrap_used)]
 
 use crossover_array::{Array, DType, Kind};
 use num_complex::Complex;
@@ -131,7 +132,7 @@ fn functions_of_integers_are_f64_and_of_floats_keep_their_dtype() {
             Kind::Complex => assert!(y.check().is_err()),
         }
     }
-    assert_eq!(Array::from([1, 2]).divide(&Array::from([2, 2])).dtype(), DType::F64);
+    assert_eq!(Array::from([1, 2]).divide(Array::from([2, 2])).dtype(), DType::F64);
     assert_eq!(Array::from([1, 2]).floor_divide(2).dtype(), DType::I32);
 }
 

@@ -304,7 +304,8 @@ mod tests {
         let spans = [Span { start: 1, step: isize::MIN, length: 1 }, Span { start: 2, step: -1, length: 3 }];
         let far = base.slice(&spans);
         assert_eq!(positions(&far), [5, 4, 3]);
-        let wild = Layout { shape: Shape::from([1, 2]), strides: [isize::MIN, 1].as_slice().into(), offset: 1 };
+        let wild =
+            Layout { shape: Shape::from([1, 2]), strides: [isize::MIN, 1].as_slice().into(), offset: 1 };
         assert_eq!(positions(&wild.flip(&[0])), [1, 2]);
         assert_eq!(wild.flip(&[0, 1]).extent(), (1, 3));
     }

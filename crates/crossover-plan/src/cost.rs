@@ -144,4 +144,3 @@ pub(crate) fn name(kernel: &Kernel) -> String {
     names.truncate(SHOWN);
     names.join("+") + &more
 }
-

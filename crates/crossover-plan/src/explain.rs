@@ -84,7 +84,13 @@ impl Plan {
         }
         for store in &fused.stores {
             let view = strided(&store.window, &fused.space.dims());
-            let _ = writeln!(out, "     {}{view} <- s{} as {}", self.label(store.buffer), store.step, store.dtype);
+            let _ = writeln!(
+                out,
+                "     {}{view} <- s{} as {}",
+                self.label(store.buffer),
+                store.step,
+                store.dtype
+            );
         }
     }
 
@@ -94,7 +100,12 @@ impl Plan {
         match &step.op {
             StepOp::Load(i) => {
                 let load = &fused.loads[*i as usize];
-                format!("{} {}{}", self.label(load.buffer), load.dtype, strided(&load.window, &fused.space.dims()))
+                format!(
+                    "{} {}{}",
+                    self.label(load.buffer),
+                    load.dtype,
+                    strided(&load.window, &fused.space.dims())
+                )
             }
             StepOp::Scalar(slot) => format!("scalar {slot} {}", step.dtype),
             StepOp::Index { modulus, .. } => format!("index below {modulus}"),

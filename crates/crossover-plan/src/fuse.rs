@@ -191,7 +191,8 @@ impl Fuser<'_> {
         }
         let home = home?;
         // Everything still outside becomes an operand; it must not depend on the group.
-        let safe = self.operand_groups(id).iter().all(|&g| g == home || !self.groups[g].depends.contains(home));
+        let safe =
+            self.operand_groups(id).iter().all(|&g| g == home || !self.groups[g].depends.contains(home));
         // Merging may have brought in members that the item reads in another order.
         (safe && self.fits(id, home)).then_some(home)
     }
@@ -212,9 +213,8 @@ impl Fuser<'_> {
         let domain = self.domain_with(id, group)?;
         let inside = || item.args.iter().filter(|a| self.home[a.item] == Some(group));
         let extents = |arg: &Arg| target.extent(arg.item);
-        let extent = if item.is_reduce() {
-            Extent::Reduced
-        } else if domain.is_reduced(item.space_shape()) && inside().any(|a| extents(a) == Some(Extent::Reduced)) {
+        let reads_reduced = || inside().any(|a| extents(a) == Some(Extent::Reduced));
+        let extent = if item.is_reduce() || (domain.is_reduced(item.space_shape()) && reads_reduced()) {
             Extent::Reduced
         } else if domain.is_full(item.space_shape()) {
             Extent::Full
@@ -346,16 +346,19 @@ impl Fuser<'_> {
 
     /// Groups in execution order.
     fn ordered(self) -> Vec<Group> {
-        let mut order: Vec<usize> = (0..self.groups.len()).filter(|&g| !self.groups[g].members.is_empty()).collect();
+        let mut order: Vec<usize> =
+            (0..self.groups.len()).filter(|&g| !self.groups[g].members.is_empty()).collect();
         let mut done = Set::default();
         let mut out = Vec::with_capacity(order.len());
         while !order.is_empty() {
             let before = order.len();
             order.retain(|&g| {
                 let group = &self.groups[g];
-                let ready = group.members.iter().flat_map(|m| &self.draft.items[m.0].args).all(|arg| {
-                    self.home[arg.item].is_none_or(|h| h == g || done.contains(h))
-                });
+                let ready = group
+                    .members
+                    .iter()
+                    .flat_map(|m| &self.draft.items[m.0].args)
+                    .all(|arg| self.home[arg.item].is_none_or(|h| h == g || done.contains(h)));
                 if ready {
                     done.insert(g);
                     out.push(group.clone());

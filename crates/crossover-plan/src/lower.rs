@@ -105,7 +105,9 @@ fn writes_anything(kernel: &Kernel) -> bool {
     match kernel {
         Kernel::Fused(k) => {
             let kept = k.space.outer_size() * k.space.inner_size();
-            kept > 0 && (k.space.size() > 0 || k.stores.iter().any(|s| k.steps[s.step as usize].extent == Extent::Reduced))
+            kept > 0
+                && (k.space.size() > 0
+                    || k.stores.iter().any(|s| k.steps[s.step as usize].extent == Extent::Reduced))
         }
         Kernel::Call(c) => c.layout.shape.size() > 0,
     }

@@ -131,7 +131,8 @@ impl Simplifier {
         }
         let item = self.materialised(base);
         let shape = self.draft.items[item].ty.shape.clone();
-        let layout = op.view(&Layout::contiguous(shape)).expect("strides express any view of contiguous elements");
+        let layout =
+            op.view(&Layout::contiguous(shape)).expect("strides express any view of contiguous elements");
         Arg { item, layout }
     }
 

@@ -1,6 +1,8 @@
 //! Plans of typical array code, as people read them.
 
-use crossover_core::{DType, Element, Graph, NodeId, Shape, compose, graph::Op, ops::MapOp, ops::reduce::ReduceOp};
+use crossover_core::{
+    DType, Element, Graph, NodeId, Shape, compose, graph::Op, ops::MapOp, ops::reduce::ReduceOp,
+};
 use crossover_plan::{Options, Plan};
 
 fn plan(build: impl FnOnce(&mut Graph) -> crossover_core::Result<NodeId>) -> Plan {
@@ -106,7 +108,10 @@ fn pi_by_sampling_draws_inside_the_reduction() {
         let key = g.input(DType::U32, Shape::from([2]))?;
         let other = g.input(DType::U32, Shape::from([2]))?;
         let shape = Shape::from([10_000_000]);
-        let (x, y) = (compose::uniform(g, &key, &shape, DType::F32)?, compose::uniform(g, &other, &shape, DType::F32)?);
+        let (x, y) = (
+            compose::uniform(g, &key, &shape, DType::F32)?,
+            compose::uniform(g, &other, &shape, DType::F32)?,
+        );
         let (x, y) = (compose::unary(g, MapOp::Square, &x)?, compose::unary(g, MapOp::Square, &y)?);
         let radius = compose::binary(g, MapOp::Add, &x, &y)?;
         let one = g.scalar(1f32.to_scalar());
@@ -178,6 +183,7 @@ fn without_fusion_every_node_is_a_kernel() {
     let y = compose::softmax(&mut graph, &x, -1).unwrap();
     graph.output(y);
     let plan = Plan::new(&graph, Options { fusion: false }).unwrap();
-    let maximum = graph.nodes().iter().filter(|n| matches!(n.op, Op::Reduce { op: ReduceOp::Max, .. })).count();
+    let maximum =
+        graph.nodes().iter().filter(|n| matches!(n.op, Op::Reduce { op: ReduceOp::Max, .. })).count();
     assert_eq!((plan.launches.len(), maximum), (5, 1));
 }

@@ -138,7 +138,9 @@ impl Signature {
                     let what = format!("scalar {slot} is {}, the kernel wants {dtype}", value.dtype());
                     return Err(Error::Internal(what));
                 }
-                None => return Err(Error::Internal(format!("scalar {slot} of {} is missing", scalars.len()))),
+                None => {
+                    return Err(Error::Internal(format!("scalar {slot} of {} is missing", scalars.len())));
+                }
             }
         }
         Ok(Launch { inputs, outputs, scalars })
@@ -152,7 +154,11 @@ fn load_bytes(kernel: &Fused, load: &Load) -> usize {
         .steps
         .iter()
         .any(|s| matches!(s.op, StepOp::Random { key, .. } if Some(key as usize) == position));
-    if is_key { (load.window.offset + 2) * load.dtype.size() } else { window_bytes(&kernel.space, &load.window, load.dtype) }
+    if is_key {
+        (load.window.offset + 2) * load.dtype.size()
+    } else {
+        window_bytes(&kernel.space, &load.window, load.dtype)
+    }
 }
 
 fn scalar_slots(kernel: &Fused) -> Vec<(u16, DType)> {

@@ -80,7 +80,11 @@ impl std::fmt::Debug for Buffer {
 
 impl Buffer {
     /// Memory on one device whose contents the caller writes before sharing the buffer.
-    pub(crate) fn uninitialised(machine: &Arc<Machine>, device: Device, bytes: usize) -> Result<(Buffer, Block)> {
+    pub(crate) fn uninitialised(
+        machine: &Arc<Machine>,
+        device: Device,
+        bytes: usize,
+    ) -> Result<(Buffer, Block)> {
         let block = machine.backend(device).allocate(bytes)?;
         let mut slots: SmallVec<[Slot; 2]> = SmallVec::new();
         slots.resize_with(machine.backends.len(), Slot::default);
@@ -89,7 +93,11 @@ impl Buffer {
     }
 
     /// A buffer on the host, filled by `fill`. The slice may hold anything before.
-    pub fn from_fill(machine: &Arc<Machine>, bytes: usize, fill: impl FnOnce(&mut [u8])) -> Result<Arc<Buffer>> {
+    pub fn from_fill(
+        machine: &Arc<Machine>,
+        bytes: usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Result<Arc<Buffer>> {
         let (buffer, block) = Buffer::uninitialised(machine, Device::HOST, bytes)?;
         if bytes > 0 {
             // SAFETY: the host backend hands out `bytes` writable bytes at this address (Backend::allocate), and
@@ -147,7 +155,8 @@ impl Buffer {
             during: "reading a buffer",
             reason: "its only copy was on a device that failed".to_string(),
         })?;
-        let from = slots[source].block.ok_or_else(|| Error::Internal("a valid slot without memory".to_string()))?;
+        let from =
+            slots[source].block.ok_or_else(|| Error::Internal("a valid slot without memory".to_string()))?;
         let target = self.machine.backend(device);
         let (to, fresh) = match slots[device.0].block {
             Some(block) => (block, false),

@@ -297,9 +297,10 @@ const PLAN_CACHE: usize = 1024;
 fn input(inputs: &[Arc<Buffer>], index: usize, bytes: usize) -> Result<Arc<Buffer>> {
     match inputs.get(index) {
         Some(buffer) if buffer.bytes() >= bytes => Ok(buffer.clone()),
-        Some(buffer) => {
-            Err(Error::Internal(format!("input {index} has {} bytes, the graph reads {bytes}", buffer.bytes())))
-        }
+        Some(buffer) => Err(Error::Internal(format!(
+            "input {index} has {} bytes, the graph reads {bytes}",
+            buffer.bytes()
+        ))),
         None => Err(Error::Internal(format!("input {index} of {} is missing", inputs.len()))),
     }
 }

@@ -113,7 +113,11 @@ impl State {
     }
 
     fn check_lost(&self, during: &'static str) -> Result<()> {
-        if self.lost.load(Ordering::SeqCst) { Err(self.failure(during, "the device was lost")) } else { Ok(()) }
+        if self.lost.load(Ordering::SeqCst) {
+            Err(self.failure(during, "the device was lost"))
+        } else {
+            Ok(())
+        }
     }
 
     /// Counts down the faults of one kind; true when one is due.

@@ -72,7 +72,9 @@ fn every_kernel_on_another_device_gives_the_same_bits() {
 
 #[test]
 fn faults_fall_back_to_the_host_and_the_next_run_is_correct() {
-    for fault in [Fault::Kernel(0), Fault::Kernel(1), Fault::Allocation(0), Fault::Allocation(2), Fault::Copy(0)] {
+    for fault in
+        [Fault::Kernel(0), Fault::Kernel(1), Fault::Allocation(0), Fault::Allocation(2), Fault::Copy(0)]
+    {
         let s = setup(SimOptions::default(), Placement::On(SIM));
         s.sim.inject(fault);
         let out = s.executor.evaluate(&graph(), &[input(&s.machine)]).unwrap();

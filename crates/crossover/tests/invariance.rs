@@ -10,7 +10,9 @@ use crossover_core::{
 };
 use crossover_cpu::{CpuBackend, Simd};
 use crossover_plan::Options;
-use crossover_runtime::{Backend, Buffer, Device, Executor, Machine, Placement, sim::SimDevice, sim::SimOptions};
+use crossover_runtime::{
+    Backend, Buffer, Device, Executor, Machine, Placement, sim::SimDevice, sim::SimOptions,
+};
 
 /// Graphs per run; `CROSSOVER_GRAPHS` asks for more.
 fn graphs() -> u64 {

@@ -4,7 +4,13 @@ use super::{Build, binary, cast, number, with_number};
 use crate::{DType, Error, Number, Result, Shape, graph::Op, ops::MapOp};
 
 /// start, start + step, … as long as it is before `stop`.
-pub fn arange<B: Build>(b: &mut B, start: Number, stop: Number, step: Number, dtype: DType) -> Result<B::Value> {
+pub fn arange<B: Build>(
+    b: &mut B,
+    start: Number,
+    stop: Number,
+    step: Number,
+    dtype: DType,
+) -> Result<B::Value> {
     let length = length(start, stop, step)?;
     let index = b.push(Op::Index { shape: Shape::from([length]), axis: 0 }, &[])?;
     // Integers count exactly; floats multiply and add once each, so that no error accumulates.

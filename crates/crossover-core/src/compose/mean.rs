@@ -1,7 +1,10 @@
 //! `mean`: the sum divided by the count.
 
 use super::{Build, cast, count, floating, reduce, resolve, widened, with_number};
-use crate::{Number, Result, ops::{MapOp, reduce::ReduceOp}};
+use crate::{
+    Number, Result,
+    ops::{MapOp, reduce::ReduceOp},
+};
 
 /// Mean over axes; none means all. The mean of nothing is NaN.
 pub fn mean<B: Build>(b: &mut B, x: &B::Value, axes: &[i64], keepdims: bool) -> Result<B::Value> {

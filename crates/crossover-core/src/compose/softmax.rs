@@ -1,7 +1,10 @@
 //! `softmax` and `log_softmax` along an axis, shifted by the maximum so that nothing overflows.
 
 use super::{Build, binary, cast, expand, floating, reduce, unary, widened};
-use crate::{Result, ops::{MapOp, reduce::ReduceOp}};
+use crate::{
+    Result,
+    ops::{MapOp, reduce::ReduceOp},
+};
 
 /// exp(x) / Σ exp(x) along an axis.
 pub fn softmax<B: Build>(b: &mut B, x: &B::Value, axis: i64) -> Result<B::Value> {

@@ -13,7 +13,13 @@ fn accumulated(dtype: DType) -> DType {
     }
 }
 
-fn totalled<B: Build>(b: &mut B, op: ReduceOp, x: &B::Value, axes: &[i64], keepdims: bool) -> Result<B::Value> {
+fn totalled<B: Build>(
+    b: &mut B,
+    op: ReduceOp,
+    x: &B::Value,
+    axes: &[i64],
+    keepdims: bool,
+) -> Result<B::Value> {
     let dtype = accumulated(b.ty(x).dtype);
     let wide = cast(b, x, dtype.compute())?;
     let total = reduce(b, op, &wide, axes, keepdims)?;

@@ -29,7 +29,13 @@ pub(super) fn from_streams<B: Build>(
             with_number(b, MapOp::Multiply, &sum, 2f64.powi(-53))
         }
         DType::F16 | DType::BF16 | DType::F32 => {
-            let kept = if dtype == DType::F32 { 24 } else if dtype == DType::F16 { 11 } else { 8 };
+            let kept = if dtype == DType::F32 {
+                24
+            } else if dtype == DType::F16 {
+                11
+            } else {
+                8
+            };
             let word = bits(b, stream)?;
             // Only as many bits as the dtype holds, so that 1 is never reached by rounding.
             let word = with_number(b, MapOp::BitwiseRightShift, &word, 32 - kept)?;

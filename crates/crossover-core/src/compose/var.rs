@@ -1,17 +1,34 @@
 //! `var` and `std`: two passes, so that nothing cancels.
 
-use super::{Build, binary, cast, count, expand, floating, mean, reduce, resolve, unary, widened, with_number};
-use crate::{Error, Number, Result, ops::{MapOp, reduce::ReduceOp}};
+use super::{
+    Build, binary, cast, count, expand, floating, mean, reduce, resolve, unary, widened, with_number,
+};
+use crate::{
+    Error, Number, Result,
+    ops::{MapOp, reduce::ReduceOp},
+};
 
 /// Variance over axes; none means all. Divides by n - `correction`.
-pub fn var<B: Build>(b: &mut B, x: &B::Value, axes: &[i64], correction: f64, keepdims: bool) -> Result<B::Value> {
+pub fn var<B: Build>(
+    b: &mut B,
+    x: &B::Value,
+    axes: &[i64],
+    correction: f64,
+    keepdims: bool,
+) -> Result<B::Value> {
     let dtype = float_dtype(b, x)?;
     let value = wide_var(b, x, axes, correction, keepdims)?;
     cast(b, &value, dtype)
 }
 
 /// Standard deviation over axes; none means all. Divides by n - `correction`.
-pub fn std<B: Build>(b: &mut B, x: &B::Value, axes: &[i64], correction: f64, keepdims: bool) -> Result<B::Value> {
+pub fn std<B: Build>(
+    b: &mut B,
+    x: &B::Value,
+    axes: &[i64],
+    correction: f64,
+    keepdims: bool,
+) -> Result<B::Value> {
     let dtype = float_dtype(b, x)?;
     let value = wide_var(b, x, axes, correction, keepdims)?;
     let root = unary(b, MapOp::Sqrt, &value)?;

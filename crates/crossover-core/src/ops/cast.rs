@@ -170,7 +170,7 @@ pub fn odd(x: f64) -> f32 {
     // One step towards zero if rounding went away from it; infinity steps back to the largest float.
     let away = back.abs() > x.abs();
     let truncated = near.to_bits() - (away & (x.abs() < f64::INFINITY)) as u32;
-    let lost = (back != x) & (x == x);
+    let lost = (back != x) & !x.is_nan();
     f32::from_bits(if lost { truncated | 1 } else { near.to_bits() })
 }
 
@@ -183,7 +183,7 @@ pub fn narrow_bf16(x: f32) -> u16 {
     // A payload that lies in the dropped bits alone would read as infinity: then the quiet bit is set.
     let kept = bits >> 16;
     let nan = if kept & 0x7f == 0 { kept | 0x40 } else { kept };
-    (if x != x { nan } else { rounded }) as u16
+    (if x.is_nan() { nan } else { rounded }) as u16
 }
 
 /// The `f32` that a `bf16` stands for.
@@ -412,7 +412,9 @@ mod tests {
                 if x.is_nan() {
                     let canonical = 0x7fc0_0000;
                     assert_eq!((round_f16(x).to_bits(), round_bf16(x).to_bits()), (canonical, canonical));
-                    assert!(f16::from_bits(narrow_f16(x)).is_nan() && bf16::from_bits(narrow_bf16(x)).is_nan());
+                    assert!(
+                        f16::from_bits(narrow_f16(x)).is_nan() && bf16::from_bits(narrow_bf16(x)).is_nan()
+                    );
                     continue;
                 }
                 assert_eq!(narrow_f16(x), f16::from_f32(x).to_bits(), "{x:e}");

@@ -368,7 +368,8 @@ impl<'a> Emitter<'a> {
                     list.out.push(Instr::ArgRows { f, from, best, out });
                     self.release(best);
                 } else {
-                    let f = (tiles.rows)(op, dtype).ok_or_else(|| missing(op, dtype))?;
+                    let f = (tiles.rows)(op, dtype, self.lowering.geometry.columns)
+                        .ok_or_else(|| missing(op, dtype))?;
                     list.out.push(Instr::Rows { f, from, out });
                 }
                 out

@@ -1,5 +1,6 @@
 //! Staged kernels: reductions over all tiles of a unit, and what is computed between them.
 
+use crossover_core::canonical::CHUNK;
 use crossover_plan::kernel::{StepId, StepOp};
 use crossover_runtime::{Error, Result};
 
@@ -110,7 +111,7 @@ impl Emitter<'_> {
             }
         } else {
             Combine::Ordered {
-                rows: (tiles.rows)(op, dtype).ok_or_else(none)?,
+                rows: (tiles.rows)(op, dtype, CHUNK).ok_or_else(none)?,
                 columns: (tiles.columns)(op, dtype).ok_or_else(none)?,
             }
         };

@@ -275,7 +275,8 @@ macro_rules! level {
 
         rows_fn!([$(#[$feature])*] repeat_each [E: Copy] movement::repeat_each::<E>);
         rows_fn!([$(#[$feature])*] repeat_all [E: Copy] movement::repeat_all::<E>);
-        rows_fn!([$(#[$feature])*] rows [O: Apply2<T>, T: Copy] reduction::rows::<O, T>);
+        rows_fn!([$(#[$feature])*] long_rows [O: Apply2<T>, T: Copy] reduction::rows::<O, T>);
+        rows_fn!([$(#[$feature])*] short_rows [O: Apply2<T>, T: Copy] reduction::short_rows::<O, T>);
 
         $(#[$feature])*
         unsafe fn columns<O: Apply2<T>, T: Copy>(
@@ -372,8 +373,11 @@ macro_rules! level {
             }
         }
 
-        fn rows_of(op: ReduceOp, dtype: DType) -> Option<RowsFn> {
-            by_reduction!(op, dtype, rows)
+        fn rows_of(op: ReduceOp, dtype: DType, n: usize) -> Option<RowsFn> {
+            match n {
+                0..=reduction::SHORT => by_reduction!(op, dtype, short_rows),
+                _ => by_reduction!(op, dtype, long_rows),
+            }
         }
 
         fn columns_of(op: ReduceOp, dtype: DType) -> Option<ColumnsFn> {

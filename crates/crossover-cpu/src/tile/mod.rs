@@ -76,8 +76,8 @@ pub struct Tiles {
     pub repeat_each: fn(usize) -> RowsFn,
     /// Repeats a row.
     pub repeat_all: fn(usize) -> RowsFn,
-    /// Reduces rows of at most one chunk.
-    pub rows: fn(ReduceOp, DType) -> Option<RowsFn>,
+    /// Reduces rows of at most one chunk; the last argument is the most elements they have.
+    pub rows: fn(ReduceOp, DType, usize) -> Option<RowsFn>,
     /// Adds rows to accumulators in order.
     pub columns: fn(ReduceOp, DType) -> Option<ColumnsFn>,
     /// Extremes of rows with their positions.

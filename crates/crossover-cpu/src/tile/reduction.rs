@@ -7,18 +7,14 @@ use super::body::{input, output};
 
 /// Combines 1 to [`crossover_core::canonical::CHUNK`] elements in the order of a row's chunk.
 #[inline(always)]
-pub fn chunk<O: Apply2<T>, T: Copy>(values: &[T]) -> T {
-    match values.len() {
-        0..=8 => few::<O, T, 2>(values),
-        9..=32 => few::<O, T, 8>(values),
-        33..=LANES => few::<O, T, { LANES / 4 }>(values),
-        _ => {
-            let mut lane = [values[0]; LANES];
-            fold_lanes::<O, T>(values, &mut lane);
-            quads::<O, T>(&mut lane);
-            halve::<O, T>(&mut lane, LANES / 4, LANES / 4)
-        }
+fn chunk<O: Apply2<T>, T: Copy>(values: &[T]) -> T {
+    if values.len() <= LANES {
+        return few::<O, T, { LANES / 4 }>(values);
     }
+    let mut lane = [values[0]; LANES];
+    fold_lanes::<O, T>(values, &mut lane);
+    quads::<O, T>(&mut lane);
+    halve::<O, T>(&mut lane, LANES / 4, LANES / 4)
 }
 
 /// A chunk with at most one element per lane, in at most `QUADS` quads.
@@ -103,22 +99,34 @@ fn fold_blocks<O: Apply2<T>, T: Copy, const W: usize>(values: &[T], lane: &mut [
 #[inline(always)]
 pub unsafe fn rows<O: Apply2<T>, T: Copy>(from: *const u8, out: *mut u8, rows: usize, n: usize) {
     // SAFETY: the caller's contract.
-    let (mut values, mut out) = unsafe { (input::<T>(from, rows * n), output::<T>(out, rows)) };
-    while n <= SHORT && out.len() >= ABREAST {
-        let (block, rest) = values.split_at(ABREAST * n);
-        let (first, later) = out.split_at_mut(ABREAST);
-        for (slot, value) in first.iter_mut().zip(abreast::<O, T>(block, n)) {
-            slot.write(value);
-        }
-        (values, out) = (rest, later);
-    }
+    let (values, out) = unsafe { (input::<T>(from, rows * n), output::<T>(out, rows)) };
     for (slot, row) in out.iter_mut().zip(values.chunks_exact(n)) {
         slot.write(chunk::<O, T>(row));
     }
 }
 
-/// Rows up to this length are reduced side by side, one row per vector lane.
-const SHORT: usize = 32;
+/// [`rows`] for `n` up to [`SHORT`]: side by side, one row per vector lane.
+///
+/// # Safety
+/// As [`rows`].
+#[inline(always)]
+pub unsafe fn short_rows<O: Apply2<T>, T: Copy>(from: *const u8, out: *mut u8, rows: usize, n: usize) {
+    // SAFETY: the caller's contract.
+    let (values, out) = unsafe { (input::<T>(from, rows * n), output::<T>(out, rows)) };
+    let mut blocks = out.chunks_exact_mut(ABREAST);
+    for (block, values) in (&mut blocks).zip(values.chunks_exact(ABREAST * n)) {
+        for (slot, value) in block.iter_mut().zip(abreast::<O, T>(values, n)) {
+            slot.write(value);
+        }
+    }
+    let rest = &values[rows / ABREAST * ABREAST * n..];
+    for (slot, row) in blocks.into_remainder().iter_mut().zip(rest.chunks_exact(n)) {
+        slot.write(few::<O, T, { SHORT / 4 }>(row));
+    }
+}
+
+/// Rows up to this length are reduced side by side.
+pub const SHORT: usize = 32;
 /// Rows reduced side by side.
 const ABREAST: usize = 16;
 

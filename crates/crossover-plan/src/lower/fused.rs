@@ -96,7 +96,14 @@ impl Lowering<'_, '_> {
         Window { offset: layout.offset, strides }
     }
 
-    fn push(&mut self, op: StepOp, args: SmallVec<[StepId; 3]>, dtype: DType, extent: Extent, raw: bool) -> StepId {
+    fn push(
+        &mut self,
+        op: StepOp,
+        args: SmallVec<[StepId; 3]>,
+        dtype: DType,
+        extent: Extent,
+        raw: bool,
+    ) -> StepId {
         self.kernel.steps.push(Step { op, args, dtype, extent });
         self.raw.push(raw && (dtype.is_float() || dtype.is_complex()));
         (self.kernel.steps.len() - 1) as StepId
@@ -217,7 +224,8 @@ impl Lowering<'_, '_> {
                     arg = self.push(StepOp::Expand, smallvec![arg], dtype, Extent::Full, raw);
                 }
                 // Even where nothing is combined, the NaN of a row of one element is made canonical.
-                let step = self.push(StepOp::Reduce(*op), smallvec![arg], dtype.compute(), Extent::Reduced, true);
+                let step =
+                    self.push(StepOp::Reduce(*op), smallvec![arg], dtype.compute(), Extent::Reduced, true);
                 self.rounded(step, dtype)
             }
             other => unreachable!("{} is not fused", other.name()),
@@ -259,10 +267,8 @@ impl Lowering<'_, '_> {
 
     fn random(&mut self, item: &Item, extent: Extent, stream: u32) -> StepId {
         let key = &item.args[0];
-        let fixed = Window {
-            offset: key.layout.offset,
-            strides: SmallVec::from_elem(0, self.kernel.space.rank()),
-        };
+        let fixed =
+            Window { offset: key.layout.offset, strides: SmallVec::from_elem(0, self.kernel.space.rank()) };
         let key = self.load(key.item, DType::U32, fixed);
         let window = self.window(&Layout::contiguous(item.ty.shape.clone()), extent);
         self.push(StepOp::Random { key, window, stream }, smallvec![], DType::U32, extent, false)
