@@ -56,11 +56,14 @@ pub struct Counts {
     pub planned: u64,
 }
 
+/// A kernel as each device has made it ready, if it has.
+type PerDevice = SmallVec<[OnceLock<Box<dyn Executable>>; 2]>;
+
 /// A plan with the kernels that backends have made ready so far.
 pub struct Prepared {
     plan: Plan,
-    /// Per launch and device.
-    executables: Vec<SmallVec<[OnceLock<Box<dyn Executable>>; 2]>>,
+    /// One per launch.
+    executables: Vec<PerDevice>,
     signatures: Vec<Signature>,
 }
 
