@@ -1,4 +1,5 @@
 //! Plans of typical array code, as people read them.
+#![allow(clippy::unwrap_used)]
 
 use crossover_core::{
     DType, Element, Graph, NodeId, Shape, compose, graph::Op, ops::MapOp, ops::reduce::ReduceOp,

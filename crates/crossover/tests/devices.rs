@@ -1,4 +1,5 @@
 //! Buffers on several devices, and devices that fail: on the simulated accelerator.
+#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 

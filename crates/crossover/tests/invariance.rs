@@ -1,5 +1,6 @@
 //! Placement never changes your bits: random graphs on every SIMD level, with 1, 2 and 7 threads, fused and unfused,
 //! and on a simulated device, against the reference interpreter.
+#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 

@@ -174,7 +174,7 @@ pub fn shape(dims: &[usize]) -> String {
 fn speed(result: &Measured) -> String {
     match result.unit {
         "flops/s" => units::rate(result.rate, "FLOP"),
-        "points/s" => units::rate(result.rate, "point"),
+        "points/s" => units::rate(result.rate, "pt"),
         _ => units::rate(result.rate, "B"),
     }
 }
