@@ -21,15 +21,8 @@ use crate::report;
 ///
 /// Reads a graph in text form, checks it, and prints the plan: one paragraph per kernel with its kind, its index
 /// space, what it reads and writes, and its steps. Nothing is executed and no device is needed.
-///
-/// Kinds of kernels:
-///   Map     elementwise operations over one index space
-///   Row     a Map with reductions along the last axis (softmax, layer norm)
-///   Full    a Row over the whole array (the sum of everything)
-///   Column  reductions along other axes (standardised columns)
-///   Call    a kernel of its own (matrix product, scan, lookup)
 #[derive(clap::Args)]
-#[command(verbatim_doc_comment, after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The graph; `-` reads standard input
     #[arg(value_name = "FILE")]
@@ -49,6 +42,13 @@ pub struct Arguments {
 }
 
 const EXAMPLES: &str = "\
+Kinds of kernels:
+  Map     elementwise operations over one index space
+  Row     a Map with reductions along the last axis (softmax, layer norm)
+  Full    a Row over the whole array (the sum of everything)
+  Column  reductions along other axes (standardised columns)
+  Call    a kernel of its own (matrix product, scan, lookup)
+
 A graph has one operation per line, operands before attributes; `#` starts a comment:
   graph {
     %x = input f32[4096, 1024]
@@ -62,7 +62,7 @@ Examples:
   crossover explain docs/graphs/layer_norm.graph
   crossover explain docs/graphs/layer_norm.graph --no-fusion
   crossover explain docs/graphs/standardise.graph --cuda
-  printf 'graph {\\n %x = input f32[9]\\n %y = gelu %x\\n return %y\\n}' | crossover explain -";
+  printf '%s\\n' 'graph {' '%x = input f32[9]' '%y = gelu %x' 'return %y' '}' | crossover explain -";
 
 /// The JSON shape; see docs/json.md.
 #[derive(Serialize)]
