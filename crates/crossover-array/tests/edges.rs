@@ -88,7 +88,6 @@ fn arrays_without_elements_go_through_everything() -> Result<()> {
 }
 
 #[test]
-#[ignore = "the planner does not store a repeated scalar that a call (matmul, take, scan) reads"]
 fn calls_read_lazy_constants() -> Result<()> {
     let ones = Array::ones::<i64>([2, 2]);
     let results = [

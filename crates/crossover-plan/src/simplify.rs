@@ -69,7 +69,10 @@ impl Simplifier {
             let base = self.value(node.args[0]);
             return self.view(&node.op, base);
         }
-        let args: SmallVec<[Arg; 3]> = node.args.iter().map(|a| self.value(*a)).collect();
+        let mut args: SmallVec<[Arg; 3]> = node.args.iter().map(|a| self.value(*a)).collect();
+        if matches!(node.op, Op::MatMul | Op::Take { .. } | Op::Scan { .. }) {
+            args = args.into_iter().map(|a| self.in_memory(a)).collect();
+        }
         if let Op::Reduce { op, axes, .. } = &node.op {
             let rank = args[0].layout.shape.rank();
             let row = trailing(axes, rank);
@@ -134,6 +137,15 @@ impl Simplifier {
         let layout =
             op.view(&Layout::contiguous(shape)).expect("strides express any view of contiguous elements");
         Arg { item, layout }
+    }
+
+    /// The operand of a call, which reads memory: a host scalar is written there first.
+    fn in_memory(&mut self, value: Arg) -> Arg {
+        if !matches!(self.draft.items[value.item].work, Work::Op(Op::Scalar { .. })) {
+            return value;
+        }
+        let shape = value.layout.shape.clone();
+        Arg { item: self.materialised(value), layout: Layout::contiguous(shape) }
     }
 
     /// The item whose row-major result is exactly these elements.
