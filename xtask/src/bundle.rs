@@ -113,7 +113,7 @@ fn run_script(programs: &[String]) -> String {
                     .to_owned()
             }
             name => {
-                format!("\"$here/{name}\" --out \"$out\" \"$@\" 2>&1 | tee \"$out/{name}.log\" || status=1\n")
+                format!("\"$here/{name}\" \"$out\" \"$@\" 2>&1 | tee \"$out/{name}.log\" || status=1\n")
             }
         });
     }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 
 use crate::step::{self, Finding};
-use crate::{banned, deps, paint, sizes, vector, workspace};
+use crate::{banned, deps, paint, performance, sizes, vector, workspace};
 
 /// Judge the code without running it: format, lints, layering, sizes, vectorisation.
 ///
@@ -36,6 +36,8 @@ pub enum Step {
     Sizes,
     /// No placeholder or debugging macros
     Banned,
+    /// Pages of figures say what the result files say
+    Performance,
     /// Clippy on everything, warnings are errors
     Clippy,
     /// The CPU tile loops use packed instructions
@@ -58,6 +60,7 @@ impl Step {
             Self::Deps => deps::check(),
             Self::Sizes => sizes::check(),
             Self::Banned => banned::check(),
+            Self::Performance => performance::check(),
             Self::Clippy => {
                 let mut command = workspace::cargo();
                 command.args(["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]);

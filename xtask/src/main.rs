@@ -11,6 +11,7 @@ mod check;
 mod deps;
 mod nvrtc;
 mod paint;
+mod performance;
 mod sizes;
 mod sources;
 mod step;
@@ -44,6 +45,8 @@ enum Command {
     Bench(bench::Arguments),
     /// Check that crates only depend on crates below them
     Deps,
+    /// Rewrite docs/performance.md and the README's table from bench/results
+    Performance,
     Vector(vector::Arguments),
     Gpu(bundle::Arguments),
 }
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Command::Bless(arguments) => bless::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Deps => check::run_one(check::Step::Deps),
+        Command::Performance => performance::run(),
         Command::Vector(arguments) => vector::run(&arguments),
         Command::Gpu(arguments) => bundle::run(&arguments),
     };

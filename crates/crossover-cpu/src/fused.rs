@@ -15,6 +15,7 @@ use smallvec::SmallVec;
 
 use crate::{
     accumulate::{self, Accumulator, Depth},
+    control,
     frame::{Arguments, Frame, Tile},
     geometry::{Geometry, Mode},
     lower,
@@ -176,6 +177,7 @@ impl Executable for FusedKernel {
         if self.program.geometry.units() == 0 {
             return Ok(());
         }
+        let _control = control::Guard::new();
         let arguments = Arguments { program: &self.program, launch };
         if self.program.split { self.run_split(&arguments) } else { self.run_units(&arguments) }
     }

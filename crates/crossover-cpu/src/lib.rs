@@ -6,6 +6,7 @@
 
 mod accumulate;
 mod backend;
+mod control;
 mod emit;
 mod frame;
 mod fused;

@@ -8,6 +8,8 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
+use crate::control;
+
 /// The threads a backend uses.
 #[derive(Debug)]
 pub struct Threads {
@@ -43,6 +45,7 @@ impl Threads {
         let grain = grain.max(1);
         let pieces = units.div_ceil(grain);
         if self.count == 1 || pieces <= 1 {
+            let _control = control::Guard::new();
             if units > 0 {
                 f(0..units);
             }
@@ -50,6 +53,7 @@ impl Threads {
         }
         let next = AtomicUsize::new(0);
         let work = || {
+            let _control = control::Guard::new();
             loop {
                 // Only the counter is shared; what the pieces write is published by the end of the scope.
                 let piece = next.fetch_add(1, Ordering::Relaxed);

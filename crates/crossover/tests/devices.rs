@@ -53,7 +53,7 @@ fn a_buffer_moves_once_and_stays_valid_at_its_source() {
     let s = setup(SimOptions::default(), Placement::On(SIM));
     let x = input(&s.machine);
     assert_eq!(x.valid_on().as_slice(), [Device::HOST]);
-    let first = s.executor.evaluate(&graph(), &[x.clone()]).unwrap();
+    let first = s.executor.evaluate(&graph(), std::slice::from_ref(&x)).unwrap();
     assert_eq!(x.valid_on().as_slice(), [Device::HOST, SIM]);
     assert_eq!(s.executor.counts().transfers, 1);
     s.executor.evaluate(&graph(), &[x]).unwrap();
@@ -99,7 +99,7 @@ fn a_device_without_room_falls_back_to_the_host() {
 fn contents_lost_with_their_device_are_a_device_error_and_the_rest_goes_on() {
     let s = setup(SimOptions::default(), Placement::On(SIM));
     let x = input(&s.machine);
-    let out = s.executor.evaluate(&graph(), &[x.clone()]).unwrap();
+    let out = s.executor.evaluate(&graph(), std::slice::from_ref(&x)).unwrap();
     s.sim.lose();
     assert!(matches!(out[0].host_bytes(), Err(Error::Device { .. })));
     let again = s.executor.evaluate(&graph(), &[x]).unwrap();
@@ -124,6 +124,38 @@ fn addresses_of_the_device_are_not_host_addresses() {
     s.sim.free(block);
     let foreign = crossover_runtime::Block { address: crossover_runtime::Address(64), bytes: 64 };
     assert!(matches!(s.sim.upload(&[0; 64], foreign), Err(Error::Internal(_))));
+}
+
+#[test]
+fn a_caller_that_flushes_subnormals_changes_no_bits() {
+    #[cfg(target_arch = "x86_64")]
+    #[allow(unsafe_code)]
+    fn control(word: Option<u32>) -> u32 {
+        let mut now = 0u32;
+        // SAFETY: stores the control word, and loads one whose exceptions stay masked.
+        unsafe {
+            std::arch::asm!("stmxcsr [{}]", in(reg) &mut now, options(nostack));
+            if let Some(word) = word {
+                std::arch::asm!("ldmxcsr [{}]", in(reg) &word, options(nostack));
+            }
+        }
+        now
+    }
+    #[cfg(target_arch = "x86_64")]
+    {
+        let s = setup(SimOptions::default(), Placement::Host);
+        let mut g = Graph::new();
+        let x = g.input(DType::F32, Shape::from([4])).unwrap();
+        let y = g.map(MapOp::Add, &[x, x]).unwrap();
+        g.output(y);
+        let tiny: Vec<u8> = [1u32, 2, 3, 0x0040_0000].iter().flat_map(|b| b.to_le_bytes()).collect();
+        let former = control(None);
+        control(Some(former | 0x8040));
+        let out = s.executor.evaluate(&g, &[Buffer::from_bytes(&s.machine, &tiny).unwrap()]);
+        assert_eq!(control(Some(former)), former | 0x8040, "the caller's setting is given back");
+        let doubled: Vec<u8> = [2u32, 4, 6, 0x0080_0000].iter().flat_map(|b| b.to_le_bytes()).collect();
+        assert_eq!(out.unwrap()[0].host_bytes().unwrap(), doubled);
+    }
 }
 
 #[test]

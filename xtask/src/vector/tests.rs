@@ -62,8 +62,8 @@ fn none() -> Exceptions {
 fn symbols_name_operation_dtype_and_level() {
     let tile = Tile::from_symbol("crossover_cpu::tile::avx512::unary::<crossover_core::ops::exp::Exp, F32>");
     assert_eq!(tile.unwrap().to_string(), "exp f32 avx512 (unary)");
-    let nested = "crossover_cpu::tile::avx2::cast::<a::Cast<a::X, b::Y>, half::bfloat::bf16, f32>";
-    assert_eq!(Tile::from_symbol(nested).unwrap().to_string(), "cast bf16_f32 avx2 (cast)");
+    let nested = "crossover_cpu::tile::avx2::convert::<a::Cast<a::X, b::Y>, half::bfloat::bf16, f32>";
+    assert_eq!(Tile::from_symbol(nested).unwrap().to_string(), "cast bf16_f32 avx2 (convert)");
     assert_eq!(Tile::from_symbol("crossover_cpu::tile::scalar::unary::<a::Exp, f32>"), None);
     assert_eq!(Tile::from_symbol("crossover_cpu::tile::avx2::unary::<a::Exp, f32>::{closure#0}"), None);
     assert_eq!(Tile::from_symbol("crossover_cpu::tile::avx2::unary").unwrap().operation, tile::UNKNOWN);

@@ -9,6 +9,21 @@ use super::listing::{Function, Listing};
 pub const PREFIX: &str = "crossover_cpu::tile::";
 /// The operation of a function whose symbol does not show its generic arguments.
 pub const UNKNOWN: &str = "?";
+/// Loops that compute. The others move bytes, pick functions, or look at too few elements to fill a vector.
+const ARITHMETIC: [&str; 12] = [
+    "unary",
+    "binary",
+    "compare",
+    "ternary",
+    "part",
+    "convert",
+    "odd",
+    "half",
+    "canonical",
+    "columns",
+    "long_rows",
+    "random",
+];
 /// Thunks made by merging equal functions are one jump; this bounds a chain of them.
 const MOST_THUNKS: usize = 8;
 
@@ -41,8 +56,8 @@ pub enum Verdict {
 }
 
 impl Tile {
-    /// Reads `crossover_cpu::tile::avx512::unary::<crossover_core::ops::exp::Exp, F32>`. Closures and other
-    /// functions nested inside a tile function are not tiles of their own.
+    /// Reads `crossover_cpu::tile::avx512::unary::<crossover_core::ops::exp::Exp, F32>`. Loops that do not compute,
+    /// closures and other functions nested inside a tile function are not tiles.
     pub fn from_symbol(symbol: &str) -> Option<Self> {
         let path = symbol.strip_prefix('<').unwrap_or(symbol).strip_prefix(PREFIX)?;
         let (level, rest) = path.split_once("::")?;
@@ -53,7 +68,7 @@ impl Tile {
             Some((shape, arguments)) => (shape, arguments.strip_suffix('>')?),
             None => (rest, ""),
         };
-        if shape.contains('{') {
+        if !ARITHMETIC.contains(&shape) {
             return None;
         }
         let mut names = split_arguments(arguments).into_iter().map(last_segment);

@@ -244,6 +244,7 @@ impl MatMul {
 
 impl Executable for MatMul {
     fn run(&self, launch: &Launch<'_>) -> Result<()> {
+        let _control = crate::control::Guard::new();
         if self.batches * self.m * self.n == 0 {
             return Ok(());
         }
