@@ -54,16 +54,16 @@ fn every_view_writes_through_to_every_other() -> Result<()> {
 #[test]
 fn overlapping_assignments_read_old_values_first() -> Result<()> {
     let x = Array::arange(6);
-    x.slice(1..).assign(&x.slice(..-1))?;
+    x.slice(1..).assign(x.slice(..-1))?;
     assert_eq!(x.to_vec::<i64>()?, [0, 0, 1, 2, 3, 4]);
     let x = Array::arange(6);
-    x.slice(..-1).assign(&x.slice(1..))?;
+    x.slice(..-1).assign(x.slice(1..))?;
     assert_eq!(x.to_vec::<i64>()?, [1, 2, 3, 4, 5, 5]);
     let x = Array::arange(5);
-    x.assign(&x.flip(0))?;
+    x.assign(x.flip(0))?;
     assert_eq!(x.to_vec::<i64>()?, [4, 3, 2, 1, 0]);
     let x = base().slice(s![.., ..3]);
-    x.assign(&x.t())?;
+    x.assign(x.t())?;
     assert_eq!(x.to_vec::<i64>()?, [0, 4, 8, 1, 5, 9, 2, 6, 10]);
     Ok(())
 }
@@ -103,16 +103,16 @@ fn two_cells_may_share_a_version_until_one_changes() -> Result<()> {
 #[test]
 fn values_are_converted_and_broadcast() -> Result<()> {
     let x = Array::zeros::<i32>([2, 3]);
-    x.assign(&Array::from([1.9f64, -2.9, 3.0]))?;
+    x.assign(Array::from([1.9f64, -2.9, 3.0]))?;
     assert_eq!(x.to_vec::<i32>()?, [1, -2, 3, 1, -2, 3]);
     x.slice(s![.., 0]).assign(7.9)?;
-    x.index(1).assign(&Array::from([[[1u8, 2, 3]]]))?;
+    x.index(1).assign(Array::from([[[1u8, 2, 3]]]))?;
     assert_eq!(x.to_vec::<i32>()?, [7, -2, 3, 1, 2, 3]);
     let scalar = Array::scalar(1.5f32);
     scalar.assign(2)?;
     assert_eq!(scalar.item::<f32>()?, 2.0);
     let empty = Array::zeros::<f32>([0, 3]);
-    empty.assign(&Array::from([1.0f32, 2.0, 3.0]))?;
+    empty.assign(Array::from([1.0f32, 2.0, 3.0]))?;
     empty.fill(1)?;
     assert_eq!(empty.size(), 0);
     Ok(())

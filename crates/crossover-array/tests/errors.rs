@@ -152,7 +152,7 @@ fn items_need_exactly_one_element() {
 #[test]
 fn wrong_assignments_change_nothing() {
     let x = Array::from([1i32, 2, 3]);
-    assert!(x.assign(&Array::from([1, 2])).unwrap_err().to_string().contains("shapes [3] and [2]"));
+    assert!(x.assign(Array::from([1, 2])).unwrap_err().to_string().contains("shapes [3] and [2]"));
     assert!(x.broadcast_to([2, 3]).assign(0).unwrap_err().to_string().contains("repeats elements"));
     assert!(x.fill(1i64 << 40).unwrap_err().to_string().contains("does not fit into i32"));
     assert!(x.assign(num_complex::Complex::new(1.0f32, 1.0)).is_err());
