@@ -12,7 +12,7 @@ use crossover_runtime::{Error, Result};
 use crate::{
     emit::{Emitter, Place},
     geometry::{Geometry, Merged, Mode, cut},
-    program::{Access, FrameLayout, Home, Moving, Program, Source, Stage},
+    program::{Access, FrameLayout, Home, Moving, Program, Source, Stage, Step},
     tile::Tiles,
     window::Form,
 };
@@ -408,5 +408,37 @@ fn finish(
     if places.len() > u16::MAX as usize {
         return Err(Error::Internal(format!("a kernel needs {} registers", places.len())));
     }
-    Ok(Program { geometry, regs, accesses, scalars, moving, kept, prologue, stages, frame, split, cost })
+    let ahead = ahead(&geometry, &accesses, &moving);
+    Ok(Program {
+        geometry,
+        regs,
+        accesses,
+        scalars,
+        moving,
+        kept,
+        prologue,
+        stages,
+        frame,
+        split,
+        cost,
+        ahead,
+    })
+}
+
+/// Operands that are fetched a tile ahead: those read in order, when together they are larger than the second-level
+/// cache. The processor's own prefetching stops at every page, which is about a tile.
+fn ahead(geometry: &Geometry, accesses: &[Access], moving: &[Moving]) -> Vec<(u16, usize)> {
+    const NEAR: usize = 1 << 20;
+    if !matches!(geometry.mode, Mode::Inline | Mode::Rows) || geometry.lines_first {
+        return Vec::new();
+    }
+    let streamed = moving.iter().filter_map(|m| match (m.step, accesses[m.access as usize].source) {
+        (Step::Full(size), Source::Input(_)) => Some((m.access, size)),
+        _ => None,
+    });
+    let list: Vec<(u16, usize)> = streamed.collect();
+    let points = geometry.lines().saturating_mul(geometry.flat);
+    let bytes: usize =
+        list.iter().map(|&(_, size)| points.saturating_mul(size)).fold(0, usize::saturating_add);
+    if bytes > NEAR { list } else { Vec::new() }
 }

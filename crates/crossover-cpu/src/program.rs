@@ -203,4 +203,6 @@ pub struct Program {
     pub split: bool,
     /// Estimated time of the whole kernel on one thread, in nanoseconds.
     pub cost: f64,
+    /// Accesses whose next tile is fetched while this one is worked on, with the bytes of an element.
+    pub ahead: Vec<(u16, usize)>,
 }
