@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crossover_core::{
-    Graph,
+    DType, Graph, Shape,
     graph::Op,
     reference::{self, GraphOptions, Tensor},
 };
@@ -105,5 +105,36 @@ fn larger_graphs_give_the_same_bits_everywhere() {
     let options = GraphOptions { moves: 40, elements: 20_000, ..GraphOptions::default() };
     for seed in first()..first() + graphs().div_ceil(20) {
         check(&configs, &reference::random_graph(seed ^ 0x5eed, &options), seed);
+    }
+}
+
+#[test]
+fn products_do_not_depend_on_threads_or_devices() {
+    let configs = configs();
+    for (seed, [m, k, n]) in [
+        [64, 64, 64],
+        [256, 256, 256],
+        [300, 200, 100],
+        [129, 513, 257],
+        [7, 1000, 3],
+        [1, 400, 3000],
+        [600, 512, 520],
+    ]
+    .iter()
+    .enumerate()
+    {
+        for dtype in [DType::F32, DType::F64, DType::BF16, DType::C64, DType::I32] {
+            let mut graph = Graph::new();
+            let a = graph.input(dtype, Shape::from([*m, *k])).unwrap();
+            let b = graph.input(dtype, Shape::from([*k, *n])).unwrap();
+            let c = graph.push(Op::MatMul, &[a, b]).unwrap();
+            graph.output(c);
+            let inputs = reference::random_inputs(&graph, seed as u64);
+            let expected = run(&configs[0].executor, &graph, &inputs);
+            for config in &configs[1..] {
+                let got = run(&config.executor, &graph, &inputs);
+                assert!(got == expected, "{}: {dtype} product {m}×{k}×{n} has other bits", config.name);
+            }
+        }
     }
 }

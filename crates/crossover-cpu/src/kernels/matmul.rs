@@ -4,7 +4,7 @@
 //! accumulated in `f32` and rounded once. Integers wrap. An inner length of 0 gives zeros. NaNs are canonical.
 #![allow(unsafe_code)]
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use crossover_core::{DType, lane::FloatLane};
 use crossover_plan::kernel::Call;
@@ -16,6 +16,8 @@ use crate::{memory::Pool, threads::Threads, tile::Tiles, window::View};
 
 /// Multiply-adds below which one thread works alone.
 const ALONE: usize = 1 << 20;
+/// Multiply-adds up to which threads take blocks of rows; above, sharing packed panels pays.
+const BLOCKS: usize = 1 << 27;
 /// Bytes of a widened panel of each operand.
 const PANEL: usize = 8 << 20;
 
@@ -89,41 +91,51 @@ impl MatMul {
         })
     }
 
-    /// Batches one by one on all threads, or spread over them when each is small.
-    fn each_batch(&self, f: impl Fn(usize, Parallelism) + Sync) {
+    /// Batches one by one on all threads, or spread over them when each is small; products in between are cut into
+    /// blocks of rows, of which the caller takes its share: it need not wait for threads to wake.
+    fn each_batch(&self, f: impl Fn(usize, Range<usize>, Parallelism) + Sync) {
         let work = self.m * self.n * self.k.max(1);
         let threads = self.threads.count();
-        if threads == 1 || work * self.batches <= ALONE {
-            (0..self.batches).for_each(|b| f(b, Parallelism::None));
-        } else if self.batches >= threads || work <= ALONE {
+        if work <= ALONE {
             let grain = self.batches.div_ceil(4 * threads).max(ALONE / 2 / work.max(1)).max(1);
-            self.threads.each(self.batches, grain, |range| range.for_each(|b| f(b, Parallelism::None)));
+            self.threads.each(self.batches, grain, |range| {
+                range.for_each(|b| f(b, 0..self.m, Parallelism::None));
+            });
+        } else if work <= BLOCKS {
+            // `gemm` adapts the order of its sums to the shape it is given, so the blocks must not depend on the
+            // number of threads.
+            let rows = self.m.div_ceil(4).next_multiple_of(16);
+            let blocks = self.m.div_ceil(rows);
+            self.threads.each(self.batches * blocks, 1, |range| {
+                for piece in range {
+                    let start = piece % blocks * rows;
+                    f(piece / blocks, start..(start + rows).min(self.m), Parallelism::None);
+                }
+            });
+        } else if threads == 1 {
+            (0..self.batches).for_each(|b| f(b, 0..self.m, Parallelism::None));
         } else {
-            self.threads.install(|| (0..self.batches).for_each(|b| f(b, Parallelism::Rayon(threads))));
+            self.threads.install(|| {
+                (0..self.batches).for_each(|b| f(b, 0..self.m, Parallelism::Rayon(threads)));
+            });
         }
     }
 
     fn float<T: Float>(&self, launch: &Launch<'_>) {
         let (a, b, out) = addresses(launch);
-        self.each_batch(|batch, parallelism| {
-            let a = (a as *const T).wrapping_offset(self.left.start(batch));
+        self.each_batch(|batch, rows, parallelism| {
+            let start = self.left.start(batch) + rows.start as isize * self.left.rows;
+            let a = (a as *const T).wrapping_offset(start);
             let b = (b as *const T).wrapping_offset(self.right.start(batch));
-            let out = (out as *mut T).wrapping_add(batch * self.m * self.n);
-            // SAFETY: `Launch::new` has checked that operands and result lie inside their blocks; batches of the result
-            // are disjoint.
+            let out = (out as *mut T).wrapping_add((batch * self.m + rows.start) * self.n);
+            // SAFETY: `Launch::new` has checked that operands and result lie inside their blocks; batches and blocks of
+            // rows of the result are disjoint.
             unsafe {
                 let left = (a, self.left.rows, self.left.columns);
-                product(
-                    (self.m, self.n, self.k),
-                    out,
-                    self.n,
-                    left,
-                    (b, self.right.rows, self.right.columns),
-                    parallelism,
-                );
-                std::slice::from_raw_parts_mut(out, self.m * self.n)
-                    .iter_mut()
-                    .for_each(|x| *x = x.canonical());
+                let right = (b, self.right.rows, self.right.columns);
+                product((rows.len(), self.n, self.k), out, self.n, left, right, parallelism);
+                let block = std::slice::from_raw_parts_mut(out, rows.len() * self.n);
+                block.iter_mut().for_each(|x| *x = x.canonical());
             }
         });
     }
