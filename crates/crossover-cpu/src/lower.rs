@@ -408,7 +408,7 @@ fn finish(
     if places.len() > u16::MAX as usize {
         return Err(Error::Internal(format!("a kernel needs {} registers", places.len())));
     }
-    let ahead = ahead(&geometry, &accesses, &moving);
+    let ahead = ahead(&geometry, &accesses, &moving, cost);
     Ok(Program {
         geometry,
         regs,
@@ -426,9 +426,12 @@ fn finish(
 }
 
 /// Operands that are fetched a tile ahead: those read in order, when together they are larger than the second-level
-/// cache. The processor's own prefetching stops at every page, which is about a tile.
-fn ahead(geometry: &Geometry, accesses: &[Access], moving: &[Moving]) -> Vec<(u16, usize)> {
+/// cache. The processor's own prefetching stops at every page, which is about a tile. Kernels that compute for a
+/// while per element hide that by themselves, and lose by the extra instructions.
+fn ahead(geometry: &Geometry, accesses: &[Access], moving: &[Moving], cost: f64) -> Vec<(u16, usize)> {
     const NEAR: usize = 1 << 20;
+    /// Nanoseconds per element above which a kernel is not waiting for memory.
+    const BUSY: f64 = 0.15;
     if !matches!(geometry.mode, Mode::Inline | Mode::Rows) || geometry.lines_first {
         return Vec::new();
     }
@@ -440,5 +443,5 @@ fn ahead(geometry: &Geometry, accesses: &[Access], moving: &[Moving]) -> Vec<(u1
     let points = geometry.lines().saturating_mul(geometry.flat);
     let bytes: usize =
         list.iter().map(|&(_, size)| points.saturating_mul(size)).fold(0, usize::saturating_add);
-    if bytes > NEAR { list } else { Vec::new() }
+    if bytes > NEAR && cost < BUSY * points as f64 { list } else { Vec::new() }
 }
