@@ -1,4 +1,4 @@
-//! Placement never changes your bits: random graphs on every SIMD level, with 1, 2 and 7 threads, fused and unfused,
+//! Placement never changes your bits: the corpus and random graphs on every SIMD level, with 1, 2 and 7 threads, fused and unfused,
 //! and on a simulated device, against the reference interpreter.
 #![allow(clippy::unwrap_used)]
 
@@ -105,6 +105,24 @@ fn larger_graphs_give_the_same_bits_everywhere() {
     let options = GraphOptions { moves: 40, elements: 20_000, ..GraphOptions::default() };
     for seed in first()..first() + graphs().div_ceil(20) {
         check(&configs, &reference::random_graph(seed ^ 0x5eed, &options), seed);
+    }
+}
+
+#[test]
+fn the_corpus_gives_its_expected_bits_everywhere() {
+    let configs = configs();
+    let cases = reference::corpus::load(&reference::corpus::folder()).unwrap();
+    assert!(cases.len() > 100, "the corpus was found");
+    for case in cases {
+        // The expected product is the centre of an error bound.
+        if case.graph.nodes().iter().any(|n| matches!(n.op, Op::MatMul)) {
+            continue;
+        }
+        for config in &configs {
+            let got = run(&config.executor, &case.graph, &case.inputs);
+            let expected: Vec<Vec<u8>> = case.outputs.iter().map(|t| t.bytes.clone()).collect();
+            assert!(got == expected, "{}: {} has other bits", config.name, case.name);
+        }
     }
 }
 
