@@ -10,21 +10,37 @@ use crate::{
     MemoryStats, Simd,
     fused::FusedKernel,
     kernels,
+    lower::Options,
     memory::{Pool, available},
+    native,
     threads::Threads,
     tile::Tiles,
 };
 
-/// Nanoseconds of estimated work above which threads help: waking a helper takes about 10 µs, so shorter kernels gain
-/// nothing (`cargo run --release -p crossover-cpu --example tiles -- threshold`).
-const THRESHOLD: f64 = 30_000.0;
+/// From where on it pays to do more than run tile functions on one thread.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Thresholds {
+    /// Nanoseconds of estimated work above which threads help.
+    pub parallel: f64,
+    /// Nanoseconds of estimated work above which machine code is made.
+    pub native: f64,
+    /// Bytes of a result above which it is written past the caches.
+    pub stream: usize,
+}
+
+impl Thresholds {
+    /// Waking a helper takes about 10 µs, so shorter kernels gain nothing (`cargo run --release -p crossover-cpu
+    /// --example tiles -- threshold`); making machine code takes some tens of microseconds; results that would fill a
+    /// last-level cache sweep it clean of everything else.
+    const DEFAULT: Thresholds = Thresholds { parallel: 30_000.0, native: 20_000.0, stream: 32 << 20 };
+}
 
 /// Options of a [`CpuBackend`].
 #[derive(Debug, Clone)]
 pub struct CpuBuilder {
     threads: Option<usize>,
     simd: Option<Simd>,
-    threshold: f64,
+    thresholds: Thresholds,
     budget: Option<u64>,
     cache: Option<u64>,
 }
@@ -44,7 +60,20 @@ impl CpuBuilder {
 
     /// Nanoseconds of estimated work from which a kernel is spread over threads; 0 spreads everything.
     pub fn parallel_threshold(mut self, nanoseconds: f64) -> CpuBuilder {
-        self.threshold = nanoseconds;
+        self.thresholds.parallel = nanoseconds;
+        self
+    }
+
+    /// Nanoseconds of estimated work from which a kernel becomes machine code of its own, where the processor has
+    /// AVX-512 and the system allows it; 0 does so for every kernel, infinity for none.
+    pub fn native_threshold(mut self, nanoseconds: f64) -> CpuBuilder {
+        self.thresholds.native = nanoseconds;
+        self
+    }
+
+    /// Bytes of a result from which machine code writes it past the caches, which it would only sweep clean.
+    pub fn stream_threshold(mut self, bytes: usize) -> CpuBuilder {
+        self.thresholds.stream = bytes;
         self
     }
 
@@ -73,7 +102,8 @@ impl CpuBuilder {
         let simd = self.simd.filter(|s| s.is_available()).unwrap_or_else(Simd::detect);
         let budget = self.budget.unwrap_or_else(available);
         let pool = Pool::new(budget, self.cache.unwrap_or(budget / 4));
-        Ok(CpuBackend { threads: Arc::new(threads), simd, threshold: self.threshold, pool: Arc::new(pool) })
+        let (threads, pool) = (Arc::new(threads), Arc::new(pool));
+        Ok(CpuBackend { threads, simd, thresholds: self.thresholds, pool })
     }
 }
 
@@ -82,19 +112,18 @@ impl CpuBuilder {
 pub struct CpuBackend {
     threads: Arc<Threads>,
     simd: Simd,
-    threshold: f64,
+    thresholds: Thresholds,
     pool: Arc<Pool>,
 }
 
 impl CpuBackend {
     /// With all options at their defaults.
     pub fn new() -> CpuBackend {
-        let builder = CpuBackend::builder();
         let budget = available();
         CpuBackend {
             threads: Arc::new(Threads::shared()),
             simd: Simd::detect(),
-            threshold: builder.threshold,
+            thresholds: Thresholds::DEFAULT,
             pool: Arc::new(Pool::new(budget, budget / 4)),
         }
     }
@@ -108,7 +137,7 @@ impl CpuBackend {
     /// # Ok::<(), crossover_runtime::Error>(())
     /// ```
     pub fn builder() -> CpuBuilder {
-        CpuBuilder { threads: None, simd: None, threshold: THRESHOLD, budget: None, cache: None }
+        CpuBuilder { threads: None, simd: None, thresholds: Thresholds::DEFAULT, budget: None, cache: None }
     }
 
     /// Threads that kernels may use.
@@ -180,7 +209,10 @@ impl Backend for CpuBackend {
         let threads = self.threads.clone();
         let call = match kernel {
             Kernel::Fused(fused) => {
-                return Ok(Box::new(FusedKernel::new(fused, tiles, threads, self.threshold)?));
+                let native = self.simd == Simd::Avx512 && native::AVAILABLE;
+                let options =
+                    Options { tiles, threads: threads.count(), thresholds: self.thresholds, native };
+                return Ok(Box::new(FusedKernel::new(fused, threads, options)?));
             }
             Kernel::Call(call) => call,
         };

@@ -222,13 +222,14 @@ impl<'a> Frame<'a> {
             // overlap no operand.
             unsafe {
                 match *instruction {
-                    Instr::Apply { f, a, b, c, out, count } => f(
+                    Instr::Apply { f, a, b, c, out, count, .. } => f(
                         self.register(a),
                         self.register(b),
                         self.register(c),
                         self.register(out),
                         self.elements(count),
                     ),
+                    Instr::Native { f, count } => f(self.registers, self.elements(count)),
                     Instr::Rows { f, from, out } => {
                         f(self.register(from), self.register(out), self.tile.rows, self.tile.columns)
                     }

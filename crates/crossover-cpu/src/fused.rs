@@ -18,11 +18,10 @@ use crate::{
     control,
     frame::{Arguments, Frame, Tile},
     geometry::{Geometry, Mode},
-    lower,
+    lower::{self, Options},
     program::{Program, Stage},
     scratch::Scratch,
     threads::Threads,
-    tile::Tiles,
 };
 
 /// Pieces of work per thread: enough to even out differences, few enough that claiming them costs nothing.
@@ -59,14 +58,9 @@ impl Shared {
 
 impl FusedKernel {
     /// Lowers a kernel.
-    pub fn new(
-        fused: &Fused,
-        tiles: &'static Tiles,
-        threads: Arc<Threads>,
-        threshold: f64,
-    ) -> Result<FusedKernel> {
-        let program = lower::lower(fused, tiles, threads.count(), threshold)?;
-        Ok(FusedKernel { program, threads, threshold })
+    pub fn new(fused: &Fused, threads: Arc<Threads>, options: Options) -> Result<FusedKernel> {
+        let program = lower::lower(fused, options)?;
+        Ok(FusedKernel { program, threads, threshold: options.thresholds.parallel })
     }
 
     /// Ranges of units, on this thread or on all.
@@ -150,6 +144,7 @@ impl FusedKernel {
             }
             let rows = range.start * span..(range.end * span).min(geometry.reduce);
             walk(&mut frame, stage, unit, rows, &mut accumulators);
+            publish(program);
         });
         if failed.into_inner() {
             return Err(out_of_scratch(program.frame.bytes));
@@ -205,6 +200,18 @@ fn prologue(frame: &mut Frame<'_>) {
     unsafe { frame.execute(&frame.program.prologue) };
 }
 
+/// Orders stores past the caches before whatever tells others that they are done.
+#[inline]
+fn publish(program: &Program) {
+    #[cfg(target_arch = "x86_64")]
+    if program.code.is_some() {
+        // SAFETY: every x86-64 processor has the instruction.
+        unsafe { std::arch::x86_64::_mm_sfence() };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = program;
+}
+
 /// Units of a range, one after another on this thread.
 #[inline]
 fn run_range(arguments: &Arguments<'_>, range: Range<usize>) -> Result<()> {
@@ -217,6 +224,7 @@ fn run_range(arguments: &Arguments<'_>, range: Range<usize>) -> Result<()> {
     } else {
         range.for_each(|unit| staged(&mut frame, unit));
     }
+    publish(program);
     Ok(())
 }
 

@@ -14,6 +14,7 @@ mod geometry;
 mod kernels;
 mod lower;
 mod memory;
+mod native;
 mod program;
 mod scratch;
 mod simd;

@@ -10,9 +10,11 @@ use crossover_plan::kernel::{Extent, Fused, Kind, StepId, StepOp};
 use crossover_runtime::{Error, Result};
 
 use crate::{
+    backend::Thresholds,
     emit::{Emitter, Place},
     geometry::{Geometry, Merged, Mode, cut},
-    program::{Access, FrameLayout, Home, Moving, Program, Source, Stage, Step},
+    native::{self, Code},
+    program::{Access, FrameLayout, Home, Moving, Program, Reg, Source, Stage, Step},
     tile::Tiles,
     window::Form,
 };
@@ -77,8 +79,19 @@ pub struct Lowering<'a> {
     pub split: bool,
 }
 
-/// Lowers a kernel for a number of threads. `split_cost` is the time in nanoseconds above which threads pay.
-pub fn lower(fused: &Fused, tiles: &'static Tiles, threads: usize, split_cost: f64) -> Result<Program> {
+/// What a kernel is lowered for.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    pub tiles: &'static Tiles,
+    pub threads: usize,
+    pub thresholds: Thresholds,
+    /// Whether machine code can be made for this processor.
+    pub native: bool,
+}
+
+/// Lowers a kernel.
+pub fn lower(fused: &Fused, options: Options) -> Result<Program> {
+    let Options { tiles, threads, .. } = options;
     let reduces = fused.steps.iter().filter(|s| matches!(s.op, StepOp::Reduce(_))).count();
     let merged = Merged::new(fused);
     let bytes = fused.loads.iter().map(|l| l.dtype.size()).sum();
@@ -101,8 +114,10 @@ pub fn lower(fused: &Fused, tiles: &'static Tiles, threads: usize, split_cost: f
     lowering.learn()?;
     let cost = lowering.price();
     let g = &lowering.geometry;
-    lowering.split = threads > 1 && cost > split_cost && g.mode != Mode::Inline && g.units() < threads;
-    lowering.build(cost)
+    lowering.split =
+        threads > 1 && cost > options.thresholds.parallel && g.mode != Mode::Inline && g.units() < threads;
+    let native = options.native && cost >= options.thresholds.native;
+    lowering.build(cost, native.then_some(options.thresholds.stream))
 }
 
 impl<'a> Lowering<'a> {
@@ -238,19 +253,21 @@ impl<'a> Lowering<'a> {
         self.fused.space.size() as f64 * (steps + memory)
     }
 
-    fn build(self, cost: f64) -> Result<Program> {
+    /// `stream` is the size from which results go past the caches, where machine code is made.
+    fn build(self, cost: f64, stream: Option<usize>) -> Result<Program> {
         let split = self.split;
         let kept = if split { None } else { self.geometry.kept() };
         let plan = if self.geometry.mode == Mode::Inline { Vec::new() } else { self.plan(kept) };
         let mut emitter = Emitter::new(self);
         emitter.prologue()?;
-        let stages = if plan.is_empty() {
+        let mut stages = if plan.is_empty() {
             vec![Stage { body: emitter.inline()?, ..Stage::default() }]
         } else {
             emitter.stages(&plan, kept)?
         };
         let Emitter { lowering, places, scalars, prologue, persistent, slots, slot_bytes, .. } = emitter;
         let Lowering { geometry, accesses, .. } = lowering;
+        let code = stream.and_then(|far| compile(&mut stages, &geometry, &accesses, &places, far));
         finish(
             geometry,
             accesses,
@@ -258,6 +275,7 @@ impl<'a> Lowering<'a> {
             scalars,
             prologue,
             stages,
+            code,
             persistent,
             slots * slot_bytes,
             split,
@@ -358,6 +376,26 @@ fn price_of(cost: Cost, dtype: DType) -> f64 {
     }
 }
 
+/// Turns runs of elementwise instructions into machine code that writes results of `far` bytes past the caches.
+fn compile(
+    stages: &mut [Stage],
+    geometry: &Geometry,
+    accesses: &[Access],
+    places: &[Place],
+    far: usize,
+) -> Option<Code> {
+    let points = geometry.lines().saturating_mul(geometry.flat);
+    let streams = |reg: Reg| match places[reg as usize] {
+        Place::Stream { access, step: Step::Full(size), .. } => {
+            let output = matches!(accesses[access as usize].source, Source::Output(_));
+            output && points.saturating_mul(size) >= far
+        }
+        _ => false,
+    };
+    let is_local = |reg: Reg| matches!(places[reg as usize], Place::Slot(_));
+    native::replace(stages, &native::Context { is_local: &is_local, streams: &streams })
+}
+
 /// Lays out the frame and fixes where registers point.
 #[allow(clippy::too_many_arguments)]
 fn finish(
@@ -367,6 +405,7 @@ fn finish(
     scalars: Vec<crate::program::ScalarSlot>,
     prologue: Vec<crate::program::Instr>,
     stages: Vec<Stage>,
+    code: Option<Code>,
     persistent: usize,
     slot_bytes: usize,
     split: bool,
@@ -421,6 +460,7 @@ fn finish(
         frame,
         split,
         cost,
+        code,
         ahead,
     })
 }

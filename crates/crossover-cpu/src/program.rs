@@ -4,11 +4,15 @@
 //! through memory from tile to tile, so contiguous operands and results are used in place. Instructions run in
 //! order; none writes a register it reads.
 
-use crossover_core::{DType, ops::reduce::ReduceOp};
+use crossover_core::{
+    DType,
+    ops::{MapOp, cast, reduce::ReduceOp},
+};
 use smallvec::SmallVec;
 
 use crate::{
     geometry::Geometry,
+    native::{Code, NativeFn},
     tile::{ArgColumnsFn, ArgRowsFn, ColumnsFn, GatherFn, IndexFn, RandomFn, RowsFn, ScatterFn, TileFn},
     window::View,
 };
@@ -69,11 +73,23 @@ pub struct Access {
     pub flat: View,
 }
 
+/// What an elementwise instruction computes, for those who do several at once. Bit i of `ones` says that operand i is
+/// one element for all.
+#[derive(Debug, Clone, Copy)]
+pub enum What {
+    Map { op: MapOp, dtype: DType, ones: u8 },
+    Cast(cast::Step),
+    Canonical(DType),
+    Select { dtype: DType, ones: u8 },
+    Other,
+}
+
 /// One instruction.
 #[derive(Debug, Clone)]
 pub enum Instr {
     Apply {
         f: TileFn,
+        what: What,
         a: Reg,
         b: Reg,
         c: Reg,
@@ -108,6 +124,11 @@ pub enum Instr {
         out: Reg,
         count: Count,
     },
+    /// Several elementwise instructions as one loop of machine code.
+    Native {
+        f: NativeFn,
+        count: Count,
+    },
     /// Repeats reduced values to meet full ones, or reduces the rows of a tile.
     Rows {
         f: RowsFn,
@@ -121,6 +142,34 @@ pub enum Instr {
         best: Reg,
         out: Reg,
     },
+}
+
+impl Instr {
+    /// Registers it reads. A loop of machine code stands for instructions that have been looked at before.
+    pub fn reads(&self) -> SmallVec<[Reg; 3]> {
+        match *self {
+            Instr::Apply { a, b, c, .. } => SmallVec::from_buf([a, b, c]),
+            Instr::Rows { from, .. } | Instr::ArgRows { from, .. } | Instr::Scatter { from, .. } => {
+                SmallVec::from_slice(&[from])
+            }
+            Instr::Gather { .. } | Instr::Index { .. } | Instr::Random { .. } | Instr::Native { .. } => {
+                SmallVec::new()
+            }
+        }
+    }
+
+    /// The register it writes all of.
+    pub fn writes(&self) -> Option<Reg> {
+        match *self {
+            Instr::Apply { out, .. }
+            | Instr::Rows { out, .. }
+            | Instr::ArgRows { out, .. }
+            | Instr::Gather { out, .. }
+            | Instr::Index { out, .. }
+            | Instr::Random { out, .. } => Some(out),
+            Instr::Scatter { .. } | Instr::Native { .. } => None,
+        }
+    }
 }
 
 /// How a reduction combines across tiles.
@@ -203,6 +252,8 @@ pub struct Program {
     pub split: bool,
     /// Estimated time of the whole kernel on one thread, in nanoseconds.
     pub cost: f64,
+    /// What the machine-code instructions point into.
+    pub code: Option<Code>,
     /// Accesses whose next tile is fetched while this one is worked on, with the bytes of an element.
     pub ahead: Vec<(u16, usize)>,
 }

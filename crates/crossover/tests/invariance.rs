@@ -35,8 +35,12 @@ struct Config {
 }
 
 fn cpu(threads: usize, simd: Simd) -> Arc<dyn Backend> {
-    // A threshold of zero splits even tiny kernels over the threads.
-    Arc::new(CpuBackend::builder().threads(threads).simd(simd).parallel_threshold(0.0).build().unwrap())
+    // A threshold of zero splits even tiny kernels over the threads; where there is machine code at all, two threads
+    // do without it.
+    let native = if threads == 2 { f64::INFINITY } else { 0.0 };
+    let stream = if threads == 7 { 0 } else { usize::MAX };
+    let builder = CpuBackend::builder().threads(threads).simd(simd).parallel_threshold(0.0);
+    Arc::new(builder.native_threshold(native).stream_threshold(stream).build().unwrap())
 }
 
 fn configs() -> Vec<Config> {

@@ -2,8 +2,9 @@
 //!
 //! A body is one generic function over these traits. It is instantiated with machine scalars (`f32`, `i64`, …)
 //! inside tile loops that the compiler vectorises, with the same scalars one at a time in the reference
-//! interpreter, and with [`Text`], which records every operation as one CUDA C++ statement. All three therefore
-//! perform the same IEEE operations in the same order, and give the same bits.
+//! interpreter, with [`Text`], which writes every operation as one CUDA C++ statement, and with [`Recorded`], whose list
+//! of operations the CPU backend turns into machine code. All of them therefore perform the same IEEE operations in the
+//! same order, and give the same bits.
 //!
 //! What always holds: integer arithmetic wraps; every float operation rounds once to nearest even; nothing
 //! contracts (`fma` is written where it is meant); comparisons with NaN are false except `is_ne`; the bits of a
@@ -15,8 +16,10 @@
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
 
 mod machine;
+mod record;
 mod text;
 
+pub use record::{Node, Primitive, RecordType, Recorded, Recorder, Relation, Type};
 pub use text::{Function, Text, TextType};
 
 /// A truth value.

@@ -8,6 +8,7 @@
 mod info;
 mod machine;
 mod parts;
+mod recording;
 mod source;
 mod table;
 
@@ -63,6 +64,7 @@ pub mod trunc;
 
 pub use info::{Cost, Facts, NanRule, OpInfo};
 pub use machine::{Apply1, Apply2, Apply3, ApplyCompare, ApplyPart, Truth};
+pub use recording::type_of;
 pub use source::device_function;
 pub use table::*;
 

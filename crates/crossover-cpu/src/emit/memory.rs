@@ -5,7 +5,7 @@ use crossover_runtime::Result;
 use super::{Emitter, List, Place, Purpose, missing};
 use crate::{
     lower::Class,
-    program::{Instr, Reg, Step},
+    program::{Instr, Reg, Step, What},
 };
 
 impl Emitter<'_> {
@@ -71,7 +71,7 @@ impl Emitter<'_> {
         }
         let f = (tiles.half)(dtype, true).ok_or_else(|| missing("a load", dtype))?;
         let out = self.output(s, list);
-        list.out.push(Instr::Apply { f, a: memory, b: memory, c: memory, out, count });
+        list.out.push(Instr::Apply { f, what: What::Other, a: memory, b: memory, c: memory, out, count });
         if !in_place {
             self.release(memory);
         }
@@ -94,7 +94,15 @@ impl Emitter<'_> {
         }
         if let (Some(out), false, true) = (to, half, self.is_one(self.class(s)) && !self.is_one(class)) {
             let a = self.value(s)?;
-            list.out.push(Instr::Apply { f: (tiles.fill)(size), a, b: a, c: a, out, count });
+            list.out.push(Instr::Apply {
+                f: (tiles.fill)(size),
+                what: What::Other,
+                a,
+                b: a,
+                c: a,
+                out,
+                count,
+            });
             return Ok(());
         }
         let mut from = self.vector(s, class, list)?;
@@ -105,14 +113,14 @@ impl Emitter<'_> {
                 Some(out) => out,
                 None => *narrowed.insert(self.slot()),
             };
-            list.out.push(Instr::Apply { f, a: from, b: from, c: from, out, count });
+            list.out.push(Instr::Apply { f, what: What::Other, a: from, b: from, c: from, out, count });
             from = out;
         }
         match to {
             Some(_) if half => {}
             Some(out) => {
                 let f = (tiles.copy)(size);
-                list.out.push(Instr::Apply { f, a: from, b: from, c: from, out, count });
+                list.out.push(Instr::Apply { f, what: What::Other, a: from, b: from, c: from, out, count });
             }
             None => {
                 let f = (tiles.scatter)(size);

@@ -13,7 +13,7 @@ use crossover_runtime::{Error, Result};
 
 use crate::{
     lower::{Class, Lowering},
-    program::{Count, Instr, Reg, ScalarSlot, Step},
+    program::{Count, Instr, Reg, ScalarSlot, Step, What},
     tile::{Form, TileFn},
 };
 
@@ -273,7 +273,7 @@ impl<'a> Emitter<'a> {
         let out = if permanent { self.permanent(self.slot_bytes) } else { self.slot() };
         let instr = if self.is_one(class) {
             let f = (self.lowering.tiles.fill)(size);
-            Instr::Apply { f, a: from, b: from, c: from, out, count: Count::Full }
+            Instr::Apply { f, what: What::Other, a: from, b: from, c: from, out, count: Count::Full }
         } else if staged {
             Instr::Rows { f: (self.lowering.tiles.repeat_all)(size), from, out }
         } else {
@@ -334,18 +334,18 @@ impl<'a> Emitter<'a> {
             }
             StepOp::Map(op) => {
                 let args: Vec<usize> = step.args.iter().map(|&a| self.root(a)).collect();
-                let (f, regs) = self.map(*op, &args, class, list)?;
+                let (f, what, [a, b, c]) = self.map(*op, &args, class, list)?;
                 let out = self.output(s, list);
-                list.out.push(Instr::Apply { f, a: regs[0], b: regs[1], c: regs[2], out, count });
+                list.out.push(Instr::Apply { f, what, a, b, c, out, count });
                 out
             }
             StepOp::Cast(conversion) => {
                 let f = (tiles.cast)(*conversion).ok_or_else(|| missing("a conversion", step.dtype))?;
-                self.simple(s, arg(0), f, list)?
+                self.simple(s, arg(0), f, What::Cast(*conversion), list)?
             }
             StepOp::Canonical => {
                 let f = (tiles.canonical)(step.dtype).ok_or_else(|| missing("canonical NaNs", step.dtype))?;
-                self.simple(s, arg(0), f, list)?
+                self.simple(s, arg(0), f, What::Canonical(step.dtype), list)?
             }
             StepOp::Where => {
                 let (mask, yes, no) = (arg(0), arg(1), arg(2));
@@ -353,8 +353,9 @@ impl<'a> Emitter<'a> {
                 let (b, yes) = self.operand(yes, class, list)?;
                 let (c, no) = self.operand(no, class, list)?;
                 let f = (tiles.select)(step.dtype.size(), yes, no);
+                let what = What::Select { dtype: step.dtype, ones: (yes as u8) << 1 | (no as u8) << 2 };
                 let out = self.output(s, list);
-                list.out.push(Instr::Apply { f, a, b, c, out, count });
+                list.out.push(Instr::Apply { f, what, a, b, c, out, count });
                 out
             }
             StepOp::Reduce(op) => {
@@ -386,11 +387,11 @@ impl<'a> Emitter<'a> {
     }
 
     /// A step of one operand with the operand's class.
-    fn simple(&mut self, s: usize, arg: usize, f: TileFn, list: &mut List<'_>) -> Result<Reg> {
+    fn simple(&mut self, s: usize, arg: usize, f: TileFn, what: What, list: &mut List<'_>) -> Result<Reg> {
         let count = self.count(self.class(s));
         let a = self.value(arg)?;
         let out = self.output(s, list);
-        list.out.push(Instr::Apply { f, a, b: a, c: a, out, count });
+        list.out.push(Instr::Apply { f, what, a, b: a, c: a, out, count });
         Ok(out)
     }
 
@@ -401,7 +402,7 @@ impl<'a> Emitter<'a> {
         args: &[usize],
         want: Class,
         list: &mut List<'_>,
-    ) -> Result<(TileFn, [Reg; 3])> {
+    ) -> Result<(TileFn, What, [Reg; 3])> {
         let dtype = self.dtype(args[0]);
         let find = self.lowering.tiles.map;
         if let [a, b] = *args {
@@ -412,15 +413,18 @@ impl<'a> Emitter<'a> {
                 _ => find(op, dtype, Form::ScalarRight),
             };
             let choice = match (sa, sb) {
-                (false, true) => right(op).map(|f| (f, ra, rb)),
+                (false, true) => right(op).map(|f| (f, op, 2, ra, rb)),
                 (true, false) => {
-                    let left = find(op, dtype, Form::ScalarLeft).map(|f| (f, ra, rb));
-                    left.or_else(|| mirrored(op).and_then(right).map(|f| (f, rb, ra)))
+                    let left = find(op, dtype, Form::ScalarLeft).map(|f| (f, op, 1, ra, rb));
+                    left.or_else(|| {
+                        let swapped = mirrored(op)?;
+                        right(swapped).map(|f| (f, swapped, 2, rb, ra))
+                    })
                 }
                 _ => None,
             };
-            if let Some((f, a, b)) = choice {
-                return Ok((f, [a, b, a]));
+            if let Some((f, op, ones, a, b)) = choice {
+                return Ok((f, What::Map { op, dtype, ones }, [a, b, a]));
             }
         }
         let f = find(op, dtype, Form::Vectors).ok_or_else(|| missing(op, dtype))?;
@@ -431,7 +435,7 @@ impl<'a> Emitter<'a> {
         for i in args.len()..3 {
             regs[i] = regs[0];
         }
-        Ok((f, regs))
+        Ok((f, What::Map { op, dtype, ones: 0 }, regs))
     }
 }
 

@@ -1,0 +1,387 @@
+//! x86-64 machine code for AVX-512 loops: just the encodings the compiler uses.
+//!
+//! Vector instructions are EVEX encoded (Intel's manual, volume 2, section 2.7), mask and BMI instructions VEX encoded.
+//! Displacements are always 32 bits, which avoids the scaling of short ones.
+
+/// A general register, by its number in encodings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gpr(pub u8);
+
+pub const RAX: Gpr = Gpr(0);
+pub const RCX: Gpr = Gpr(1);
+pub const RSP: Gpr = Gpr(4);
+pub const RBP: Gpr = Gpr(5);
+pub const RSI: Gpr = Gpr(6);
+pub const RDI: Gpr = Gpr(7);
+
+/// A vector register, 0 to 31.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Vector(pub u8);
+
+/// A mask register, 1 to 7; 0 as the mask of an instruction means none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mask(pub u8);
+
+/// No mask.
+pub const ALL: Mask = Mask(0);
+
+/// The last operand of a vector instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operand {
+    Register(Vector),
+    /// `[base + index * scale]`.
+    Element {
+        base: Gpr,
+        index: Gpr,
+        scale: u8,
+    },
+    /// `[base + offset]`.
+    At(Gpr, i32),
+    /// One element at `[base]`, repeated.
+    Repeat(Gpr),
+    /// One element of the constant pool, repeated.
+    Constant(u32),
+    /// The same place, for instructions that repeat by themselves.
+    Pool(u32),
+}
+
+/// Opcode map.
+#[derive(Debug, Clone, Copy)]
+pub enum Map {
+    X0F = 1,
+    X0F38 = 2,
+    X0F3A = 3,
+}
+
+/// Mandatory prefix.
+#[derive(Debug, Clone, Copy)]
+pub enum Prefix {
+    None = 0,
+    P66 = 1,
+    PF3 = 2,
+    PF2 = 3,
+}
+
+/// What identifies a vector instruction.
+#[derive(Debug, Clone, Copy)]
+pub struct Op {
+    pub map: Map,
+    pub prefix: Prefix,
+    pub wide: bool,
+    pub code: u8,
+}
+
+/// An instruction.
+pub const fn op(map: Map, prefix: Prefix, wide: bool, code: u8) -> Op {
+    Op { map, prefix, wide, code }
+}
+
+/// Bytes of a vector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Width {
+    B16 = 0,
+    B32 = 1,
+    B64 = 2,
+}
+
+impl Width {
+    /// The narrowest that holds so many bytes.
+    pub fn of(bytes: usize) -> Width {
+        match bytes {
+            0..=16 => Width::B16,
+            17..=32 => Width::B32,
+            _ => Width::B64,
+        }
+    }
+}
+
+/// Lanes that an instruction writes.
+#[derive(Debug, Clone, Copy)]
+pub struct Masking {
+    pub mask: Mask,
+    /// Whether the others become zero rather than stay.
+    pub zero: bool,
+}
+
+/// All lanes.
+pub const UNMASKED: Masking = Masking { mask: ALL, zero: false };
+
+/// A place that jumps go to.
+#[derive(Debug, Clone, Copy)]
+pub struct Label(usize);
+
+/// Conditions of jumps, by their number in encodings.
+#[derive(Debug, Clone, Copy)]
+pub enum Condition {
+    AboveEqual = 3,
+    NotZero = 5,
+    LessEqual = 14,
+    Greater = 15,
+}
+
+/// Code being written.
+#[derive(Debug, Default)]
+pub struct Assembler {
+    code: Vec<u8>,
+    labels: Vec<Option<usize>>,
+    /// Position of a 32-bit field, the end of its instruction, where it leads.
+    jumps: Vec<(usize, Label)>,
+    constants: Vec<u64>,
+    /// Position of a 32-bit field, bytes of the instruction after it, the constant.
+    references: Vec<(usize, usize, u32)>,
+}
+
+impl Assembler {
+    /// Where a function could start now.
+    pub fn position(&self) -> usize {
+        self.code.len()
+    }
+
+    /// Aligns the next instruction.
+    pub fn align(&mut self, to: usize) {
+        while self.code.len() % to != 0 {
+            self.code.push(0x90);
+        }
+    }
+
+    /// A constant of the pool; eight bytes each, so one place serves narrower elements too.
+    pub fn constant(&mut self, bits: u64) -> u32 {
+        let at = self.constants.iter().position(|&c| c == bits).unwrap_or_else(|| {
+            self.constants.push(bits);
+            self.constants.len() - 1
+        });
+        at as u32
+    }
+
+    pub fn label(&mut self) -> Label {
+        self.labels.push(None);
+        Label(self.labels.len() - 1)
+    }
+
+    pub fn bind(&mut self, label: Label) {
+        self.labels[label.0] = Some(self.code.len());
+    }
+
+    pub fn jump_if(&mut self, condition: Condition, to: Label) {
+        self.code.extend([0x0f, 0x80 | condition as u8]);
+        self.jump_field(to);
+    }
+
+    pub fn jump(&mut self, to: Label) {
+        self.code.push(0xe9);
+        self.jump_field(to);
+    }
+
+    fn jump_field(&mut self, to: Label) {
+        self.jumps.push((self.code.len(), to));
+        self.code.extend([0; 4]);
+    }
+
+    /// The code with its constants behind it; `None` if something in it leads nowhere.
+    pub fn finish(mut self) -> Option<Vec<u8>> {
+        for &(at, label) in &self.jumps {
+            let target = self.labels[label.0]?;
+            let distance = target as i64 - (at as i64 + 4);
+            self.code[at..at + 4].copy_from_slice(&i32::try_from(distance).ok()?.to_le_bytes());
+        }
+        while self.code.len() % 64 != 0 {
+            self.code.push(0xcc);
+        }
+        let pool = self.code.len();
+        for &(at, after, constant) in &self.references {
+            let distance = (pool + 8 * constant as usize) as i64 - (at + 4 + after) as i64;
+            self.code[at..at + 4].copy_from_slice(&i32::try_from(distance).ok()?.to_le_bytes());
+        }
+        for constant in &self.constants {
+            self.code.extend(constant.to_le_bytes());
+        }
+        Some(self.code)
+    }
+
+    // General registers, all 64 bits wide.
+
+    fn rex(&mut self, reg: Gpr, base: Gpr) {
+        self.code.push(0x48 | (reg.0 >> 3) << 2 | base.0 >> 3);
+    }
+
+    /// `code reg, rm` between registers.
+    fn plain(&mut self, code: u8, reg: Gpr, rm: Gpr) {
+        self.rex(reg, rm);
+        self.code.extend([code, 0xc0 | (reg.0 & 7) << 3 | rm.0 & 7]);
+    }
+
+    pub fn move_from(&mut self, to: Gpr, from: Gpr) {
+        self.plain(0x8b, to, from);
+    }
+
+    pub fn subtract(&mut self, to: Gpr, from: Gpr) {
+        self.plain(0x2b, to, from);
+    }
+
+    pub fn compare(&mut self, a: Gpr, b: Gpr) {
+        self.plain(0x3b, a, b);
+    }
+
+    pub fn clear(&mut self, reg: Gpr) {
+        self.plain(0x33, reg, reg);
+    }
+
+    /// `code /digit` with a 32-bit immediate.
+    fn immediate(&mut self, code: u8, digit: u8, reg: Gpr, value: i32) {
+        self.rex(Gpr(0), reg);
+        self.code.extend([code, 0xc0 | digit << 3 | reg.0 & 7]);
+        self.code.extend(value.to_le_bytes());
+    }
+
+    pub fn add_immediate(&mut self, reg: Gpr, value: i32) {
+        self.immediate(0x81, 0, reg, value);
+    }
+
+    pub fn and_immediate(&mut self, reg: Gpr, value: i32) {
+        self.immediate(0x81, 4, reg, value);
+    }
+
+    pub fn move_immediate(&mut self, reg: Gpr, value: i32) {
+        self.immediate(0xc7, 0, reg, value);
+    }
+
+    pub fn test_immediate(&mut self, reg: Gpr, value: i32) {
+        self.immediate(0xf7, 0, reg, value);
+    }
+
+    /// `reg = [base + offset]`.
+    pub fn load(&mut self, reg: Gpr, base: Gpr, offset: i32) {
+        self.rex(reg, base);
+        self.code.push(0x8b);
+        self.memory(reg.0 & 7, base, offset);
+    }
+
+    pub fn push(&mut self, reg: Gpr) {
+        self.code.extend([0x40 | reg.0 >> 3, 0x50 | reg.0 & 7]);
+    }
+
+    pub fn pop(&mut self, reg: Gpr) {
+        self.code.extend([0x40 | reg.0 >> 3, 0x58 | reg.0 & 7]);
+    }
+
+    pub fn return_(&mut self) {
+        // Leaving 512-bit state behind slows older code down.
+        self.code.extend([0xc5, 0xf8, 0x77]);
+        self.code.push(0xc3);
+    }
+
+    fn memory(&mut self, reg: u8, base: Gpr, offset: i32) {
+        self.code.push(0x80 | reg << 3 | base.0 & 7);
+        if base.0 & 7 == 4 {
+            self.code.push(0x24);
+        }
+        self.code.extend(offset.to_le_bytes());
+    }
+
+    // Masks.
+
+    fn vex(
+        &mut self,
+        (reg, rm, vvvv): (u8, u8, u8),
+        (map, prefix): (Map, Prefix),
+        wide: bool,
+        long: bool,
+        code: u8,
+    ) {
+        self.code.push(0xc4);
+        self.code.push((!(reg >> 3) & 1) << 7 | 1 << 6 | (!(rm >> 3) & 1) << 5 | map as u8);
+        self.code.push((wide as u8) << 7 | (!vvvv & 15) << 3 | (long as u8) << 2 | prefix as u8);
+        self.code.extend([code, 0xc0 | (reg & 7) << 3 | rm & 7]);
+    }
+
+    /// A mask from the low bits of a register.
+    pub fn mask_from(&mut self, mask: Mask, from: Gpr) {
+        self.vex((mask.0, from.0, 0), (Map::X0F, Prefix::PF2), true, false, 0x92);
+    }
+
+    pub fn mask_and(&mut self, to: Mask, a: Mask, b: Mask) {
+        self.vex((to.0, b.0, a.0), (Map::X0F, Prefix::None), true, true, 0x41);
+    }
+
+    pub fn mask_or(&mut self, to: Mask, a: Mask, b: Mask) {
+        self.vex((to.0, b.0, a.0), (Map::X0F, Prefix::None), true, true, 0x45);
+    }
+
+    pub fn mask_xor(&mut self, to: Mask, a: Mask, b: Mask) {
+        self.vex((to.0, b.0, a.0), (Map::X0F, Prefix::None), true, true, 0x47);
+    }
+
+    pub fn mask_xnor(&mut self, to: Mask, a: Mask, b: Mask) {
+        self.vex((to.0, b.0, a.0), (Map::X0F, Prefix::None), true, true, 0x46);
+    }
+
+    pub fn mask_not(&mut self, to: Mask, from: Mask) {
+        self.vex((to.0, from.0, 0), (Map::X0F, Prefix::None), true, false, 0x44);
+    }
+
+    /// `to = from` with the bits from `count` on cleared (BZHI).
+    pub fn low_bits(&mut self, to: Gpr, from: Gpr, count: Gpr) {
+        self.vex((to.0, from.0, count.0), (Map::X0F38, Prefix::None), true, false, 0xf5);
+    }
+
+    // Vectors.
+
+    /// `to = op(a, rm)`, or `op(rm)` with `a` unused; `imm` follows where the instruction has one.
+    pub fn vector(
+        &mut self,
+        op: Op,
+        width: Width,
+        masking: Masking,
+        (to, a, rm): (Vector, Vector, Operand),
+        imm: Option<u8>,
+    ) {
+        let (x, b, repeat) = match rm {
+            Operand::Register(r) => (r.0 >> 4 & 1, r.0 >> 3 & 1, false),
+            Operand::Element { base, index, .. } => (index.0 >> 3, base.0 >> 3, false),
+            Operand::At(base, _) => (0, base.0 >> 3, false),
+            Operand::Repeat(base) => (0, base.0 >> 3, true),
+            Operand::Constant(_) => (0, 0, true),
+            Operand::Pool(_) => (0, 0, false),
+        };
+        let (r, high) = (to.0 >> 3 & 1, to.0 >> 4 & 1);
+        self.code.push(0x62);
+        self.code.push((r ^ 1) << 7 | (x ^ 1) << 6 | (b ^ 1) << 5 | (high ^ 1) << 4 | op.map as u8);
+        self.code.push((op.wide as u8) << 7 | (!a.0 & 15) << 3 | 1 << 2 | op.prefix as u8);
+        let v = (a.0 >> 4 & 1) ^ 1;
+        let zero = masking.zero as u8;
+        self.code.push(zero << 7 | (width as u8) << 5 | (repeat as u8) << 4 | v << 3 | masking.mask.0);
+        self.code.push(op.code);
+        let reg = to.0 & 7;
+        match rm {
+            Operand::Register(r) => self.code.push(0xc0 | reg << 3 | r.0 & 7),
+            Operand::Element { base, index, scale } => {
+                // A base of rbp or r13 has no form without displacement.
+                let short = base.0 & 7 == 5;
+                self.code.push((short as u8) << 6 | reg << 3 | 4);
+                self.code.push((scale.trailing_zeros() as u8) << 6 | (index.0 & 7) << 3 | base.0 & 7);
+                if short {
+                    self.code.push(0);
+                }
+            }
+            Operand::At(base, offset) => self.memory(reg, base, offset),
+            Operand::Repeat(base) => self.memory(reg, base, 0),
+            Operand::Constant(constant) | Operand::Pool(constant) => {
+                self.code.push(reg << 3 | 5);
+                self.references.push((self.code.len(), imm.is_some() as usize, constant));
+                self.code.extend([0; 4]);
+            }
+        }
+        self.code.extend(imm);
+    }
+
+    /// As [`Assembler::vector`] with a mask as the result.
+    pub fn vector_to_mask(&mut self, op: Op, width: Width, to: Mask, a: Vector, rm: Operand, imm: u8) {
+        self.vector(op, width, UNMASKED, (Vector(to.0), a, rm), Some(imm));
+    }
+
+    /// A whole register moved.
+    pub fn copy(&mut self, to: Vector, from: Vector) {
+        let r#move = op(Map::X0F, Prefix::PF3, true, 0x6f);
+        self.vector(r#move, Width::B64, UNMASKED, (to, Vector(0), Operand::Register(from)), None);
+    }
+}

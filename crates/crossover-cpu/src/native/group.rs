@@ -1,0 +1,203 @@
+//! Finding the runs of instructions that become one loop.
+
+use crossover_core::{lane::Recorder, ops::type_of};
+
+use super::{Code, NativeFn, PORTS, Source, Target, assembler::Assembler, select, write};
+use crate::program::{Count, Instr, Reg, Stage, What};
+
+/// What is known about registers.
+pub struct Context<'a> {
+    /// Whether a register is a place of one tile, which nothing outside the list reads.
+    pub is_local: &'a dyn Fn(Reg) -> bool,
+    /// Whether what is written through a register should go past the caches.
+    pub streams: &'a dyn Fn(Reg) -> bool,
+}
+
+/// A run as it grows.
+#[derive(Default)]
+struct Run {
+    recorder: Recorder,
+    sources: Vec<Source>,
+    /// Input of the recording for each source.
+    loaded: Vec<u32>,
+    /// The value each register holds, for those the run has written.
+    written: Vec<(Reg, u32, usize)>,
+}
+
+/// Replaces runs of elementwise instructions in the bodies of stages by loops of machine code. Returns the code, which
+/// the instructions point into, or `None` when nothing was replaced.
+pub fn replace(stages: &mut [Stage], context: &Context<'_>) -> Option<Code> {
+    let mut asm = Assembler::default();
+    let mut plans: Vec<Vec<(usize, usize, usize)>> = Vec::new();
+    for stage in stages.iter() {
+        let reduced: Vec<Reg> = stage.reductions.iter().map(|r| r.from).collect();
+        plans.push(plan(&stage.body, &reduced, context, &mut asm));
+    }
+    if plans.iter().all(Vec::is_empty) {
+        return None;
+    }
+    let code = Code::new(&asm.finish()?)?;
+    for (stage, plan) in stages.iter_mut().zip(plans) {
+        for (start, end, offset) in plan.into_iter().rev() {
+            // SAFETY: a whole function of this signature starts there.
+            #[allow(unsafe_code)]
+            let f = unsafe { std::mem::transmute::<*const u8, NativeFn>(code.at(offset)) };
+            stage.body.splice(start..end, [Instr::Native { f, count: Count::Full }]);
+        }
+    }
+    Some(code)
+}
+
+/// The runs of a list: first instruction, end, and where their code starts.
+fn plan(
+    list: &[Instr],
+    reduced: &[Reg],
+    context: &Context<'_>,
+    asm: &mut Assembler,
+) -> Vec<(usize, usize, usize)> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    while start < list.len() {
+        let mut run = Run::default();
+        let mut end = start;
+        while end < list.len() && run.push(&list[end]).is_some() {
+            end += 1;
+        }
+        // A result that finds no place ends the run before it; so does one that has no code.
+        while end > start {
+            match run.finish(&list[end..], reduced, context) {
+                Some(targets) if !worth(end - start, &targets) => break,
+                Some(targets) => {
+                    if let Some(offset) = write(asm, &run.recorder, &run.sources, &targets) {
+                        found.push((start, end, offset));
+                        break;
+                    }
+                }
+                None => {}
+            }
+            end -= 1;
+            run = Run::default();
+            for instruction in &list[start..end] {
+                if run.push(instruction).is_none() {
+                    break;
+                }
+            }
+        }
+        start = end.max(start + 1);
+    }
+    found
+}
+
+/// A single tile function is as good as a loop, unless its result should go past the caches.
+fn worth(length: usize, targets: &[Target]) -> bool {
+    length > 1 || targets.iter().any(|t| t.stream)
+}
+
+impl Run {
+    /// Adds an instruction; `None`, and nothing has changed, where it cannot be part of the run.
+    fn push(&mut self, instruction: &Instr) -> Option<()> {
+        let &Instr::Apply { what, a, b, c, out, count: Count::Full, .. } = instruction else { return None };
+        let (before, sources) = (self.recorder.nodes().len(), self.sources.len());
+        let added = self.record(what, [a, b, c]);
+        let fits = |run: &Run| {
+            let nodes = &run.recorder.nodes()[before..];
+            let mut regs: Vec<Reg> = run.sources.iter().map(|s| s.reg).collect();
+            regs.extend(run.written.iter().map(|w| w.0));
+            regs.push(out);
+            regs.sort_unstable();
+            regs.dedup();
+            nodes.iter().all(select::supported) && regs.len() <= PORTS
+        };
+        match added {
+            Some(value) if fits(self) => {
+                let size = self.recorder.nodes()[value as usize].result().size();
+                self.written.retain(|w| w.0 != out);
+                self.written.push((out, value, size));
+                Some(())
+            }
+            _ => {
+                self.recorder.truncate(before);
+                self.sources.truncate(sources);
+                self.loaded.truncate(sources);
+                None
+            }
+        }
+    }
+
+    fn record(&mut self, what: What, regs: [Reg; 3]) -> Option<u32> {
+        match what {
+            What::Map { op, dtype, ones } => {
+                let mut args = [0; 3];
+                for (i, arg) in args.iter_mut().enumerate().take(op.arity()) {
+                    *arg = self.operand(regs[i], ones & (1 << i) != 0, type_of(dtype)?);
+                }
+                self.recorder.map(op, dtype, &args[..op.arity()])
+            }
+            What::Cast(step) => {
+                let crossover_core::ops::cast::Step::Plain(from, _) = step else { return None };
+                let arg = self.operand(regs[0], false, type_of(from)?);
+                self.recorder.cast(step, arg)
+            }
+            What::Canonical(dtype) => {
+                let arg = self.operand(regs[0], false, type_of(dtype)?);
+                self.recorder.canonical(dtype, arg)
+            }
+            What::Select { dtype, ones } => {
+                let ty = type_of(dtype)?;
+                let mask = self.operand(regs[0], false, type_of(crossover_core::DType::Bool)?);
+                let yes = self.operand(regs[1], ones & 2 != 0, ty);
+                let no = self.operand(regs[2], ones & 4 != 0, ty);
+                Some(self.recorder.select(mask, yes, no))
+            }
+            What::Other => None,
+        }
+    }
+
+    /// The value a register holds now.
+    fn operand(&mut self, reg: Reg, one: bool, ty: crossover_core::lane::Type) -> u32 {
+        if let Some(&(_, value, _)) = self.written.iter().find(|w| w.0 == reg) {
+            return value;
+        }
+        let source = Source { reg, one };
+        if let Some(at) = self.sources.iter().position(|&s| s == source) {
+            return self.loaded[at];
+        }
+        let input = self.recorder.input(ty);
+        self.sources.push(source);
+        self.loaded.push(input);
+        input
+    }
+
+    /// What must be written, given what comes after the run. `None` where a result would overwrite an argument of
+    /// another width, whose later elements are yet to be read.
+    fn finish(&self, after: &[Instr], reduced: &[Reg], context: &Context<'_>) -> Option<Vec<Target>> {
+        let mut targets = Vec::new();
+        for &(reg, value, size) in &self.written {
+            let read = read_later(reg, after, reduced);
+            if (context.is_local)(reg) && !read {
+                continue;
+            }
+            for (source, &input) in self.sources.iter().zip(&self.loaded) {
+                let width = self.recorder.nodes()[input as usize].ty.size();
+                if source.reg == reg && (source.one || width != size) {
+                    return None;
+                }
+            }
+            targets.push(Target { value, reg, stream: !read && (context.streams)(reg) });
+        }
+        Some(targets)
+    }
+}
+
+/// Whether instructions read a register before they write it.
+fn read_later(reg: Reg, after: &[Instr], reduced: &[Reg]) -> bool {
+    for instruction in after {
+        if instruction.reads().contains(&reg) {
+            return true;
+        }
+        if instruction.writes() == Some(reg) {
+            return false;
+        }
+    }
+    reduced.contains(&reg)
+}
