@@ -135,7 +135,7 @@ impl<'a> Accumulator<'a> {
             match (self.reduction.combine, self.rows) {
                 (Combine::Ordered { rows, .. }, true) => {
                     let at = self.slot(0);
-                    rows(from, at, 1, tile.count);
+                    rows(from, at, 1, tile.count, self.reduction.ahead);
                     self.count_entry(0);
                 }
                 (Combine::Ordered { .. }, false) => self.push_rows(from, tile),
@@ -195,7 +195,7 @@ impl<'a> Accumulator<'a> {
         unsafe {
             let from = self.levels.add(level * CHUNK * 16);
             let to = self.slot(level + 1);
-            rows(from, to, 1, n);
+            rows(from, to, 1, n, 0);
             self.count_entry(level + 1);
         }
     }
@@ -344,7 +344,7 @@ impl<'a> Accumulator<'a> {
         }
     }
 
-    unsafe fn fold_rows(&mut self, rows: crate::tile::RowsFn, mut n: usize) {
+    unsafe fn fold_rows(&mut self, rows: crate::tile::ReduceFn, mut n: usize) {
         let size = self.reduction.dtype.size();
         // SAFETY: entries of rows are packed to `size` first, then chunks shrink towards the front.
         unsafe {
@@ -356,7 +356,7 @@ impl<'a> Accumulator<'a> {
                 for c in 0..chunks {
                     let mut value = [0u64; 2];
                     let length = CHUNK.min(n - c * CHUNK);
-                    rows(self.results.add(c * CHUNK * size), value.as_mut_ptr().cast(), 1, length);
+                    rows(self.results.add(c * CHUNK * size), value.as_mut_ptr().cast(), 1, length, 0);
                     ptr::copy_nonoverlapping(value.as_ptr().cast(), self.results.add(c * size), size);
                 }
                 n = chunks;

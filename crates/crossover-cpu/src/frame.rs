@@ -190,11 +190,6 @@ impl<'a> Frame<'a> {
                 *self.registers.add(moving.reg as usize) = to as *mut u8;
             }
         }
-        for &(access, size) in &self.program.ahead {
-            // SAFETY: one cursor per access.
-            let at = unsafe { *self.cursors.add(access as usize) };
-            prefetch(at.wrapping_add(((tile.start + tile.count) * size) as isize), tile.count * size);
-        }
         for &(reg, offset, size) in &self.program.kept {
             // SAFETY: one pointer per register; a kept value has room for every position of the unit.
             unsafe { *self.registers.add(reg as usize) = self.base.add(offset + tile.local * size) };
@@ -232,6 +227,9 @@ impl<'a> Frame<'a> {
                     Instr::Native { f, count } => f(self.registers, self.elements(count)),
                     Instr::Rows { f, from, out } => {
                         f(self.register(from), self.register(out), self.tile.rows, self.tile.columns)
+                    }
+                    Instr::Reduce { f, from, out, ahead } => {
+                        f(self.register(from), self.register(out), self.tile.rows, self.tile.columns, ahead)
                     }
                     Instr::ArgRows { f, from, best, out } => f(
                         self.register(from),
@@ -311,17 +309,4 @@ impl<'a> Frame<'a> {
             _ => {}
         }
     }
-}
-
-/// Asks for a range of memory; it need not exist.
-#[inline]
-fn prefetch(at: isize, bytes: usize) {
-    #[cfg(target_arch = "x86_64")]
-    for line in (0..bytes).step_by(64) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch of any address, mapped or not, reads nothing and cannot fault.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.wrapping_add(line as isize) as *const i8) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (at, bytes);
 }

@@ -18,6 +18,7 @@ mod native;
 mod program;
 mod scratch;
 mod simd;
+mod team;
 mod threads;
 pub mod tile;
 mod window;

@@ -267,6 +267,7 @@ impl<'a> Lowering<'a> {
         };
         let Emitter { lowering, places, scalars, prologue, persistent, slots, slot_bytes, .. } = emitter;
         let Lowering { geometry, accesses, .. } = lowering;
+        fetch_ahead(&mut stages, &|reg| is_far(reg, &geometry, &accesses, &places));
         let code = stream.and_then(|far| compile(&mut stages, &geometry, &accesses, &places, far));
         finish(
             geometry,
@@ -393,7 +394,8 @@ fn compile(
         _ => false,
     };
     let is_local = |reg: Reg| matches!(places[reg as usize], Place::Slot(_));
-    native::replace(stages, &native::Context { is_local: &is_local, streams: &streams })
+    let ahead = |reg: Reg| if is_far(reg, geometry, accesses, places) { AHEAD } else { 0 };
+    native::replace(stages, &native::Context { is_local: &is_local, streams: &streams, ahead: &ahead })
 }
 
 /// Lays out the frame and fixes where registers point.
@@ -447,7 +449,6 @@ fn finish(
     if places.len() > u16::MAX as usize {
         return Err(Error::Internal(format!("a kernel needs {} registers", places.len())));
     }
-    let ahead = ahead(&geometry, &accesses, &moving, cost);
     Ok(Program {
         geometry,
         regs,
@@ -461,27 +462,39 @@ fn finish(
         split,
         cost,
         code,
-        ahead,
     })
 }
 
-/// Operands that are fetched a tile ahead: those read in order, when together they are larger than the second-level
-/// cache. The processor's own prefetching stops at every page, which is about a tile. Kernels that compute for a
-/// while per element hide that by themselves, and lose by the extra instructions.
-fn ahead(geometry: &Geometry, accesses: &[Access], moving: &[Moving], cost: f64) -> Vec<(u16, usize)> {
+/// Bytes between what is read and what is fetched: enough for the latency of memory at the speed of one core.
+const AHEAD: usize = 8 << 10;
+
+/// Whether a register reads an operand in order that is larger than the second-level cache.
+fn is_far(reg: Reg, geometry: &Geometry, accesses: &[Access], places: &[Place]) -> bool {
     const NEAR: usize = 1 << 20;
-    /// Nanoseconds per element above which a kernel is not waiting for memory.
-    const BUSY: f64 = 0.15;
-    if !matches!(geometry.mode, Mode::Inline | Mode::Rows) || geometry.lines_first {
-        return Vec::new();
+    match places[reg as usize] {
+        Place::Stream { access, step: Step::Full(size), .. } => {
+            let input = matches!(accesses[access as usize].source, Source::Input(_));
+            let points = geometry.lines().saturating_mul(geometry.flat);
+            input && points.saturating_mul(size) > NEAR && !geometry.lines_first
+        }
+        _ => false,
     }
-    let streamed = moving.iter().filter_map(|m| match (m.step, accesses[m.access as usize].source) {
-        (Step::Full(size), Source::Input(_)) => Some((m.access, size)),
-        _ => None,
-    });
-    let list: Vec<(u16, usize)> = streamed.collect();
-    let points = geometry.lines().saturating_mul(geometry.flat);
-    let bytes: usize =
-        list.iter().map(|&(_, size)| points.saturating_mul(size)).fold(0, usize::saturating_add);
-    if bytes > NEAR && cost < BUSY * points as f64 { list } else { Vec::new() }
+}
+
+/// Lets reductions fetch ahead what they read from far away.
+fn fetch_ahead(stages: &mut [Stage], far: &dyn Fn(Reg) -> bool) {
+    for stage in stages {
+        for instruction in &mut stage.body {
+            if let crate::program::Instr::Reduce { from, ahead, .. } = instruction
+                && far(*from)
+            {
+                *ahead = AHEAD;
+            }
+        }
+        for reduction in &mut stage.reductions {
+            if far(reduction.from) && reduction.pitch.is_none() {
+                reduction.ahead = AHEAD;
+            }
+        }
+    }
 }

@@ -13,7 +13,9 @@ use smallvec::SmallVec;
 use crate::{
     geometry::Geometry,
     native::{Code, NativeFn},
-    tile::{ArgColumnsFn, ArgRowsFn, ColumnsFn, GatherFn, IndexFn, RandomFn, RowsFn, ScatterFn, TileFn},
+    tile::{
+        ArgColumnsFn, ArgRowsFn, ColumnsFn, GatherFn, IndexFn, RandomFn, ReduceFn, RowsFn, ScatterFn, TileFn,
+    },
     window::View,
 };
 
@@ -129,11 +131,18 @@ pub enum Instr {
         f: NativeFn,
         count: Count,
     },
-    /// Repeats reduced values to meet full ones, or reduces the rows of a tile.
+    /// Repeats reduced values to meet full ones.
     Rows {
         f: RowsFn,
         from: Reg,
         out: Reg,
+    },
+    /// Reduces the rows of a tile, fetching lines so many bytes ahead.
+    Reduce {
+        f: ReduceFn,
+        from: Reg,
+        out: Reg,
+        ahead: usize,
     },
     /// Positions of extremes of the rows of a tile; `best` is scratch for their values.
     ArgRows {
@@ -149,9 +158,10 @@ impl Instr {
     pub fn reads(&self) -> SmallVec<[Reg; 3]> {
         match *self {
             Instr::Apply { a, b, c, .. } => SmallVec::from_buf([a, b, c]),
-            Instr::Rows { from, .. } | Instr::ArgRows { from, .. } | Instr::Scatter { from, .. } => {
-                SmallVec::from_slice(&[from])
-            }
+            Instr::Rows { from, .. }
+            | Instr::Reduce { from, .. }
+            | Instr::ArgRows { from, .. }
+            | Instr::Scatter { from, .. } => SmallVec::from_slice(&[from]),
             Instr::Gather { .. } | Instr::Index { .. } | Instr::Random { .. } | Instr::Native { .. } => {
                 SmallVec::new()
             }
@@ -163,6 +173,7 @@ impl Instr {
         match *self {
             Instr::Apply { out, .. }
             | Instr::Rows { out, .. }
+            | Instr::Reduce { out, .. }
             | Instr::ArgRows { out, .. }
             | Instr::Gather { out, .. }
             | Instr::Index { out, .. }
@@ -176,7 +187,7 @@ impl Instr {
 #[derive(Debug, Clone, Copy)]
 pub enum Combine {
     /// By the canonical order: reduces a chunk of a row; adds rows to a column.
-    Ordered { rows: RowsFn, columns: ColumnsFn },
+    Ordered { rows: ReduceFn, columns: ColumnsFn },
     /// By value and position: of a chunk; of a row against the best so far; of two candidates.
     Arg { rows: ArgRowsFn, row: ArgColumnsFn, merge: ArgColumnsFn },
 }
@@ -192,6 +203,8 @@ pub struct Reduction {
     /// Bytes from row to row of the tile, where it is read in place; otherwise rows follow each other.
     pub pitch: Option<isize>,
     pub out: Reg,
+    /// How many bytes ahead lines are fetched.
+    pub ahead: usize,
 }
 
 /// One pass over a unit.
@@ -254,6 +267,4 @@ pub struct Program {
     pub cost: f64,
     /// What the machine-code instructions point into.
     pub code: Option<Code>,
-    /// Accesses whose next tile is fetched while this one is worked on, with the bytes of an element.
-    pub ahead: Vec<(u16, usize)>,
 }

@@ -1,38 +1,48 @@
 //! Spreading independent units over threads.
 //!
-//! The caller works too, so a kernel needs no thread to be woken before it starts; helpers join through Rayon. No
-//! lock is held while the caller waits for them.
+//! The caller works too, so a kernel needs no thread to be woken before it starts; helpers join it when they can. No
+//! lock is waited for.
 
 use std::{
     ops::Range,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
-use crate::control;
+use crate::{control, team::Team};
 
 /// The threads a backend uses.
 #[derive(Debug)]
 pub struct Threads {
-    /// A pool of its own; `None` for Rayon's global one.
+    /// Helpers of the caller; `None` for one thread.
+    team: Option<Arc<Team>>,
+    /// Where matrix products run; `None` for Rayon's global pool.
     pool: Option<rayon::ThreadPool>,
     count: usize,
 }
 
 impl Threads {
-    /// Rayon's global pool.
+    /// As many as Rayon's global pool has, shared by everyone who asks.
     pub fn shared() -> Threads {
-        Threads { pool: None, count: rayon::current_num_threads() }
+        static TEAM: OnceLock<Option<Arc<Team>>> = OnceLock::new();
+        let count = rayon::current_num_threads();
+        // Where threads cannot be started the caller works alone.
+        let start = || (count > 1).then(|| Team::new(count - 1).ok().map(Arc::new)).flatten();
+        Threads { team: TEAM.get_or_init(start).clone(), pool: None, count }
     }
 
-    /// A pool of its own with `count` threads. The caller is one of those that work, so one of the pool may rest.
-    pub fn own(count: usize) -> Result<Threads, rayon::ThreadPoolBuildError> {
+    /// `count` threads of its own, the caller among them.
+    pub fn own(count: usize) -> Result<Threads, Box<dyn std::error::Error>> {
         let count = count.max(1);
         if count == 1 {
-            return Ok(Threads { pool: None, count });
+            return Ok(Threads { team: None, pool: None, count });
         }
-        let name = |i| format!("crossover-cpu-{i}");
+        let name = |i| format!("crossover-cpu-product-{i}");
         let pool = rayon::ThreadPoolBuilder::new().num_threads(count).thread_name(name).build()?;
-        Ok(Threads { pool: Some(pool), count })
+        let team = Team::new(count - 1)?;
+        Ok(Threads { team: Some(Arc::new(team)), pool: Some(pool), count })
     }
 
     /// How many there are.
@@ -44,43 +54,28 @@ impl Threads {
     pub fn each(&self, units: usize, grain: usize, f: impl Fn(Range<usize>) + Sync) {
         let grain = grain.max(1);
         let pieces = units.div_ceil(grain);
-        if self.count == 1 || pieces <= 1 {
+        let Some(team) = self.team.as_ref().filter(|_| pieces > 1) else {
             let _control = control::Guard::new();
             if units > 0 {
                 f(0..units);
             }
             return;
-        }
+        };
         let next = AtomicUsize::new(0);
-        let work = || {
+        team.run(&|| {
             let _control = control::Guard::new();
             loop {
-                // Only the counter is shared; what the pieces write is published by the end of the scope.
+                // Only the counter is shared; what the pieces write is published when the team is done.
                 let piece = next.fetch_add(1, Ordering::Relaxed);
                 if piece >= pieces {
                     return;
                 }
                 f(piece * grain..((piece + 1) * grain).min(units));
             }
-        };
-        let helpers = (self.count - 1).min(pieces - 1);
-        match &self.pool {
-            Some(pool) => pool.in_place_scope(|s| {
-                for _ in 0..helpers {
-                    s.spawn(|_| work());
-                }
-                work();
-            }),
-            None => rayon::in_place_scope(|s| {
-                for _ in 0..helpers {
-                    s.spawn(|_| work());
-                }
-                work();
-            }),
-        }
+        });
     }
 
-    /// Runs a function whose own parallelism uses these threads.
+    /// Runs a function whose own parallelism uses as many threads.
     pub fn install<R: Send>(&self, f: impl FnOnce() -> R + Send) -> R {
         match &self.pool {
             Some(pool) => pool.install(f),

@@ -121,6 +121,6 @@ impl Emitter<'_> {
         };
         let out = self.permanent(bytes);
         self.value[r] = Some(out);
-        Ok(Reduction { op, dtype, combine, from, pitch, out })
+        Ok(Reduction { op, dtype, combine, from, pitch, out, ahead: 0 })
     }
 }

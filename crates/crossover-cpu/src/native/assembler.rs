@@ -278,6 +278,13 @@ impl Assembler {
         self.code.extend(offset.to_le_bytes());
     }
 
+    /// Asks for the line at `[base + index * scale + offset]`.
+    pub fn prefetch(&mut self, base: Gpr, index: Gpr, scale: u8, offset: i32) {
+        self.code.extend([0x40 | (index.0 >> 3) << 1 | base.0 >> 3, 0x0f, 0x18, 0x8c]);
+        self.code.push((scale.trailing_zeros() as u8) << 6 | (index.0 & 7) << 3 | base.0 & 7);
+        self.code.extend(offset.to_le_bytes());
+    }
+
     // Masks.
 
     fn vex(

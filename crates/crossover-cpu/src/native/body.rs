@@ -17,6 +17,8 @@ pub struct Input {
     pub base: Gpr,
     /// One element for all positions.
     pub one: bool,
+    /// How many bytes ahead lines are fetched; 0 for none.
+    pub ahead: i32,
 }
 
 /// A result of a loop.
@@ -270,6 +272,13 @@ impl<'a> Body<'a> {
                 (select::transfer(8, false), UNMASKED, Operand::At(RSP, 64 * slot as i32))
             }
         };
+        if let Code::Primitive(Primitive::Input(n)) = inst.code
+            && pass != Pass::Tail
+            && self.work.inputs[n as usize].ahead != 0
+        {
+            let input = self.work.inputs[n as usize];
+            self.asm.prefetch(input.base, RAX, size as u8, input.ahead);
+        }
         let width = if self.registers.spilled[value as usize].is_some() { Width::B64 } else { width };
         self.asm.vector(op, width, masking, (to, Vector(0), from), None);
         Some(to)

@@ -9,6 +9,8 @@ use crate::program::{Count, Instr, Reg, Stage, What};
 pub struct Context<'a> {
     /// Whether a register is a place of one tile, which nothing outside the list reads.
     pub is_local: &'a dyn Fn(Reg) -> bool,
+    /// How many bytes ahead of what is read through a register lines are fetched; 0 for none.
+    pub ahead: &'a dyn Fn(Reg) -> usize,
     /// Whether what is written through a register should go past the caches.
     pub streams: &'a dyn Fn(Reg) -> bool,
 }
@@ -68,6 +70,9 @@ fn plan(
             match run.finish(&list[end..], reduced, context) {
                 Some(targets) if !worth(end - start, &targets) => break,
                 Some(targets) => {
+                    for source in &mut run.sources {
+                        source.ahead = if source.one { 0 } else { (context.ahead)(source.reg) };
+                    }
                     if let Some(offset) = write(asm, &run.recorder, &run.sources, &targets) {
                         found.push((start, end, offset));
                         break;
@@ -158,12 +163,12 @@ impl Run {
         if let Some(&(_, value, _)) = self.written.iter().find(|w| w.0 == reg) {
             return value;
         }
-        let source = Source { reg, one };
-        if let Some(at) = self.sources.iter().position(|&s| s == source) {
+        let same = |s: &Source| s.reg == reg && s.one == one;
+        if let Some(at) = self.sources.iter().position(same) {
             return self.loaded[at];
         }
         let input = self.recorder.input(ty);
-        self.sources.push(source);
+        self.sources.push(Source { reg, one, ahead: 0 });
         self.loaded.push(input);
         input
     }

@@ -36,6 +36,8 @@ pub type NativeFn = unsafe extern "C" fn(*const *mut u8, usize);
 pub struct Source {
     pub reg: Reg,
     pub one: bool,
+    /// How many bytes ahead lines are fetched; 0 for none.
+    pub ahead: usize,
 }
 
 /// What a loop writes.
@@ -73,7 +75,7 @@ fn write(asm: &mut Assembler, recorder: &Recorder, sources: &[Source], targets: 
     let (insts, value) = select::lower(recorder.nodes());
     let mut inputs = Vec::new();
     for source in sources {
-        inputs.push(Input { base: base(source.reg)?, one: source.one });
+        inputs.push(Input { base: base(source.reg)?, one: source.one, ahead: source.ahead as i32 });
     }
     let mut outputs = Vec::new();
     for target in targets {

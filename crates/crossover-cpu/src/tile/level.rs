@@ -215,9 +215,20 @@ macro_rules! rows_fn {
     };
 }
 
-/// Every tile function and table of one level; the attribute names its instructions.
+/// A reduction of rows.
+macro_rules! reduce_fn {
+    ([$(#[$feature:meta])*] $name:ident $($body:tt)*) => {
+        $(#[$feature])*
+        unsafe fn $name<O: Apply2<T>, T: Copy>(from: *const u8, out: *mut u8, rows: usize, n: usize, ahead: usize) {
+            // SAFETY: see `level`.
+            unsafe { $($body)*(from, out, rows, n, ahead) }
+        }
+    };
+}
+
+/// Every tile function and table of one level: the bytes of its vectors, and an attribute that names its instructions.
 macro_rules! level {
-    ($(#[$feature:meta])*) => {
+    ($vector:literal $(#[$feature:meta])*) => {
         use crossover_core::{
             DType,
             ops::{
@@ -229,7 +240,7 @@ macro_rules! level {
 
         use super::level::{Wide, scalar_left, scalar_right, vectors};
         use super::{
-            ArgColumnsFn, ArgRowsFn, ColumnsFn, Form, GatherFn, RowsFn, ScatterFn, TileFn, Tiles, body, movement, reduction,
+            ArgColumnsFn, ArgRowsFn, ColumnsFn, Form, GatherFn, ReduceFn, RowsFn, ScatterFn, TileFn, Tiles, body, movement, reduction,
             reduction::Ordered, sequence,
         };
 
@@ -275,8 +286,8 @@ macro_rules! level {
 
         rows_fn!([$(#[$feature])*] repeat_each [E: Copy] movement::repeat_each::<E>);
         rows_fn!([$(#[$feature])*] repeat_all [E: Copy] movement::repeat_all::<E>);
-        rows_fn!([$(#[$feature])*] long_rows [O: Apply2<T>, T: Copy] reduction::rows::<O, T>);
-        rows_fn!([$(#[$feature])*] short_rows [O: Apply2<T>, T: Copy] reduction::short_rows::<O, T>);
+        reduce_fn!([$(#[$feature])*] long_rows reduction::rows::<O, T, $vector>);
+        reduce_fn!([$(#[$feature])*] short_rows reduction::short_rows::<O, T>);
 
         $(#[$feature])*
         unsafe fn columns<O: Apply2<T>, T: Copy>(
@@ -373,7 +384,7 @@ macro_rules! level {
             }
         }
 
-        fn rows_of(op: ReduceOp, dtype: DType, n: usize) -> Option<RowsFn> {
+        fn rows_of(op: ReduceOp, dtype: DType, n: usize) -> Option<ReduceFn> {
             match n {
                 0..=reduction::SHORT => by_reduction!(op, dtype, short_rows),
                 _ => by_reduction!(op, dtype, long_rows),

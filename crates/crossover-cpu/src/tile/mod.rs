@@ -38,6 +38,9 @@ pub type GatherFn = unsafe fn(*const u8, isize, *mut u8, usize);
 pub type ScatterFn = unsafe fn(*const u8, *mut u8, isize, usize);
 /// Works on rows: source, output, rows, elements of a row.
 pub type RowsFn = unsafe fn(*const u8, *mut u8, usize, usize);
+/// Reduces rows: source, output, rows, elements of a row, and how many bytes ahead of the one being read lines are
+/// fetched (0 where they are near already).
+pub type ReduceFn = unsafe fn(*const u8, *mut u8, usize, usize, usize);
 /// Adds rows to accumulators: source, elements from row to row, accumulators, rows, elements of a row.
 pub type ColumnsFn = unsafe fn(*const u8, isize, *mut u8, usize, usize);
 /// Finds extremes of rows: source, values, positions, rows, elements of a row.
@@ -77,7 +80,7 @@ pub struct Tiles {
     /// Repeats a row.
     pub repeat_all: fn(usize) -> RowsFn,
     /// Reduces rows of at most one chunk; the last argument is the most elements they have.
-    pub rows: fn(ReduceOp, DType, usize) -> Option<RowsFn>,
+    pub rows: fn(ReduceOp, DType, usize) -> Option<ReduceFn>,
     /// Adds rows to accumulators in order.
     pub columns: fn(ReduceOp, DType) -> Option<ColumnsFn>,
     /// Extremes of rows with their positions.
@@ -108,7 +111,7 @@ impl Tiles {
 /// The baseline of the target.
 #[cfg(not(target_arch = "aarch64"))]
 pub mod scalar {
-    level!();
+    level!(16);
 }
 
 /// On aarch64 the baseline has NEON: the two levels are the same code.
@@ -118,19 +121,19 @@ pub use neon as scalar;
 /// 128-bit vectors of aarch64.
 #[cfg(target_arch = "aarch64")]
 pub mod neon {
-    level!();
+    level!(16);
 }
 
 /// 256-bit vectors with FMA.
 #[cfg(target_arch = "x86_64")]
 pub mod avx2 {
-    level!(#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,popcnt,lzcnt")]);
+    level!(32 #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,popcnt,lzcnt")]);
 }
 
 /// 512-bit vectors.
 #[cfg(target_arch = "x86_64")]
 pub mod avx512 {
-    level!(#[target_feature(
+    level!(64 #[target_feature(
         enable = "avx512f,avx512vl,avx512dq,avx512bw,avx512cd,avx2,fma,f16c,bmi1,bmi2,popcnt,lzcnt"
     )]);
 }

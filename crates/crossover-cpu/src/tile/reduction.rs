@@ -7,12 +7,12 @@ use super::body::{input, output};
 
 /// Combines 1 to [`crossover_core::canonical::CHUNK`] elements in the order of a row's chunk.
 #[inline(always)]
-fn chunk<O: Apply2<T>, T: Copy>(values: &[T]) -> T {
+fn chunk<O: Apply2<T>, T: Copy, const VECTOR: usize>(values: &[T], ahead: usize) -> T {
     if values.len() <= LANES {
         return few::<O, T, { LANES / 4 }>(values);
     }
     let mut lane = [values[0]; LANES];
-    fold_lanes::<O, T>(values, &mut lane);
+    fold_lanes::<O, T, VECTOR>(values, &mut lane, ahead);
     quads::<O, T>(&mut lane);
     halve::<O, T>(&mut lane, LANES / 4, LANES / 4)
 }
@@ -62,13 +62,14 @@ fn halve<O: Apply2<T>, T: Copy>(lane: &mut [T], mut width: usize, mut present: u
 
 /// Elements j, j + LANES, … into lane j; `values` has more than LANES elements.
 #[inline(always)]
-fn fold_lanes<O: Apply2<T>, T: Copy>(values: &[T], lane: &mut [T; LANES]) {
+fn fold_lanes<O: Apply2<T>, T: Copy, const VECTOR: usize>(values: &[T], lane: &mut [T; LANES], ahead: usize) {
     let whole = values.len() / LANES;
-    // A few vectors of lanes at a time stay in registers while the rows of the chunk go by.
-    if size_of::<T>() <= 4 {
-        fold_blocks::<O, T, 64>(values, lane, whole);
-    } else {
-        fold_blocks::<O, T, 32>(values, lane, whole);
+    // As many lanes at a time as stay in registers while the rows of the chunk go by: all of them where there are 32
+    // registers, so that memory is read from front to back.
+    match (VECTOR, size_of::<T>()) {
+        (64, 0..=8) | (_, 1) => fold_blocks::<O, T, LANES>(values, lane, whole, ahead),
+        (_, 0..=4) => fold_blocks::<O, T, 64>(values, lane, whole, ahead),
+        _ => fold_blocks::<O, T, 32>(values, lane, whole, ahead),
     }
     let rest = &values[whole * LANES..];
     for (l, &x) in lane.iter_mut().zip(rest) {
@@ -77,13 +78,20 @@ fn fold_lanes<O: Apply2<T>, T: Copy>(values: &[T], lane: &mut [T; LANES]) {
 }
 
 #[inline(always)]
-fn fold_blocks<O: Apply2<T>, T: Copy, const W: usize>(values: &[T], lane: &mut [T; LANES], whole: usize) {
+fn fold_blocks<O: Apply2<T>, T: Copy, const W: usize>(
+    values: &[T],
+    lane: &mut [T; LANES],
+    whole: usize,
+    ahead: usize,
+) {
     for block in 0..LANES / W {
         let at = |row: usize| -> &[T] { &values[row * LANES + block * W..][..W] };
         let mut sum = [values[0]; W];
         sum.copy_from_slice(at(0));
+        fetch(at(0), ahead);
         for row in 1..whole {
             let x = at(row);
+            fetch(x, ahead);
             for j in 0..W {
                 sum[j] = O::apply(sum[j], x[j]);
             }
@@ -92,16 +100,37 @@ fn fold_blocks<O: Apply2<T>, T: Copy, const W: usize>(values: &[T], lane: &mut [
     }
 }
 
+/// Asks for the lines that lie `ahead` bytes after those of a slice; they need not exist. The processor's own
+/// prefetching stops at the end of a page and keeps fewer lines under way than one core can use.
+#[inline(always)]
+fn fetch<T>(from: &[T], ahead: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in (0..size_of_val(from)).step_by(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let at = from.as_ptr().cast::<i8>().wrapping_add(ahead + line);
+        // SAFETY: a prefetch of any address, mapped or not, reads nothing and cannot fault.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (from, ahead);
+}
+
 /// `rows` rows of `n` elements, each reduced to one.
 ///
 /// # Safety
 /// `from` holds `rows * n` elements, `out` room for `rows`; `n` is 1 to CHUNK. Otherwise as [`super::body`] says.
 #[inline(always)]
-pub unsafe fn rows<O: Apply2<T>, T: Copy>(from: *const u8, out: *mut u8, rows: usize, n: usize) {
+pub unsafe fn rows<O: Apply2<T>, T: Copy, const VECTOR: usize>(
+    from: *const u8,
+    out: *mut u8,
+    rows: usize,
+    n: usize,
+    ahead: usize,
+) {
     // SAFETY: the caller's contract.
     let (values, out) = unsafe { (input::<T>(from, rows * n), output::<T>(out, rows)) };
     for (slot, row) in out.iter_mut().zip(values.chunks_exact(n)) {
-        slot.write(chunk::<O, T>(row));
+        slot.write(chunk::<O, T, VECTOR>(row, ahead));
     }
 }
 
@@ -110,7 +139,13 @@ pub unsafe fn rows<O: Apply2<T>, T: Copy>(from: *const u8, out: *mut u8, rows: u
 /// # Safety
 /// As [`rows`].
 #[inline(always)]
-pub unsafe fn short_rows<O: Apply2<T>, T: Copy>(from: *const u8, out: *mut u8, rows: usize, n: usize) {
+pub unsafe fn short_rows<O: Apply2<T>, T: Copy>(
+    from: *const u8,
+    out: *mut u8,
+    rows: usize,
+    n: usize,
+    _: usize,
+) {
     // SAFETY: the caller's contract.
     let (values, out) = unsafe { (input::<T>(from, rows * n), output::<T>(out, rows)) };
     let mut blocks = out.chunks_exact_mut(ABREAST);
@@ -270,7 +305,7 @@ pub unsafe fn arg_rows<O: Apply2<T>, T: Ordered>(
         let out = output::<T>(best, rows);
         let index = output::<i64>(index.cast(), rows);
         for ((slot, at), row) in out.iter_mut().zip(index).zip(input::<T>(from, rows * n).chunks_exact(n)) {
-            let value = chunk::<O, T>(row);
+            let value = chunk::<O, T, 32>(row, 0);
             slot.write(value);
             at.write(first(row, value));
         }
