@@ -156,6 +156,33 @@ impl<'a> Accumulator<'a> {
         }
     }
 
+    /// Combines `n` elements of a row that lie side by side; they start at a chunk.
+    ///
+    /// # Safety
+    /// `from` holds the elements; ranges come in order.
+    pub unsafe fn push_run(&mut self, from: *const u8, n: usize) {
+        // Chunks reduced by one call; their results wait here.
+        const ABREAST: usize = 8;
+        let Combine::Ordered { rows, .. } = self.reduction.combine else { return };
+        let (size, ahead) = (self.reduction.dtype.size(), self.reduction.ahead);
+        let mut results = [0u128; ABREAST];
+        let mut done = 0;
+        while done < n {
+            let length = CHUNK.min(n - done);
+            let chunks = ((n - done) / CHUNK).clamp(1, ABREAST);
+            // SAFETY: the chunks lie inside the run; a result has at most 16 bytes; each has its slot.
+            unsafe {
+                let results = results.as_mut_ptr().cast::<u8>();
+                rows(from.add(done * size), results, chunks, length, ahead);
+                for i in 0..chunks {
+                    ptr::copy_nonoverlapping(results.add(i * size), self.slot(0), size);
+                    self.count_entry(0);
+                }
+            }
+            done += chunks * length;
+        }
+    }
+
     /// Bytes from row to row of a tile.
     fn pitch(&self, tile: &Tile) -> isize {
         self.reduction.pitch.unwrap_or((tile.columns * self.reduction.dtype.size()) as isize)

@@ -337,6 +337,23 @@ fn walk(
         _ => geometry.rows,
     };
     let mut at = range.start;
+    if stage.direct {
+        let n = range.end - at;
+        frame.place(Tile {
+            start: at,
+            count: n,
+            reduced: 1,
+            rows: 1,
+            columns: n,
+            local: at,
+            ..Tile::default()
+        });
+        for (accumulator, reduction) in accumulators.iter_mut().zip(&stage.reductions) {
+            // SAFETY: the registers point at the range, which lies inside the unit.
+            unsafe { accumulator.push_run(frame.register(reduction.from), n) };
+        }
+        at = range.end;
+    }
     while at < range.end {
         let n = per_tile.min(range.end - at);
         let tile = match geometry.mode {

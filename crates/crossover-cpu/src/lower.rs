@@ -14,7 +14,7 @@ use crate::{
     emit::{Emitter, Place},
     geometry::{Geometry, Merged, Mode, cut},
     native::{self, Code},
-    program::{Access, FrameLayout, Home, Moving, Program, Reg, Source, Stage, Step},
+    program::{Access, FrameLayout, Home, Moving, Program, Reduction, Reg, Source, Stage, Step},
     tile::Tiles,
     window::Form,
 };
@@ -267,6 +267,14 @@ impl<'a> Lowering<'a> {
         };
         let Emitter { lowering, places, scalars, prologue, persistent, slots, slot_bytes, .. } = emitter;
         let Lowering { geometry, accesses, .. } = lowering;
+        for stage in &mut stages {
+            let run = |r: &Reduction| {
+                let place = places[r.from as usize];
+                !r.op.is_arg() && matches!(place, Place::Stream { step: Step::Full(_), .. })
+            };
+            stage.direct =
+                geometry.mode == Mode::Rows && stage.body.is_empty() && stage.reductions.iter().all(run);
+        }
         fetch_ahead(&mut stages, &|reg| is_far(reg, &geometry, &accesses, &places));
         let code = stream.and_then(|far| compile(&mut stages, &geometry, &accesses, &places, far));
         finish(

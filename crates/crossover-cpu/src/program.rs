@@ -216,6 +216,8 @@ pub struct Stage {
     pub body: Vec<Instr>,
     /// Finished after the pass.
     pub reductions: Vec<Reduction>,
+    /// Whether the pass only reduces rows that lie in memory from front to back: it needs no tiles.
+    pub direct: bool,
 }
 
 /// Where a host scalar goes.

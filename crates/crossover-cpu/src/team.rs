@@ -33,7 +33,7 @@ const JOB: u64 = 1 << 17;
 
 /// A job: what every participant calls, and how to call it.
 struct Job<'a> {
-    work: &'a (dyn Fn() + Sync),
+    work: &'a (dyn Fn(usize) + Sync),
     panicked: AtomicBool,
 }
 
@@ -73,15 +73,15 @@ impl Team {
         for i in 0..helpers {
             let shared = team.shared.clone();
             let builder = std::thread::Builder::new().name(format!("crossover-cpu-{i}"));
-            team.helpers.push(builder.spawn(move || shared.help())?);
+            team.helpers.push(builder.spawn(move || shared.help(i + 1))?);
         }
         Ok(team)
     }
 
-    /// Calls `work` on this thread and on every helper that is free in time. Returns when all calls have returned.
-    /// While another thread uses the team, only on this one.
-    pub fn run(&self, work: &(dyn Fn() + Sync)) {
-        let Some(_owner) = self.owner.try_lock() else { return work() };
+    /// Calls `work` on this thread, as number 0, and on every helper that is free in time, each with its own number,
+    /// always the same. Returns when all calls have returned. While another thread uses the team, only on this one.
+    pub fn run(&self, work: &(dyn Fn(usize) + Sync)) {
+        let Some(_owner) = self.owner.try_lock() else { return work(0) };
         let job = Job { work, panicked: AtomicBool::new(false) };
         let shared = &*self.shared;
         shared.job.store((&raw const job).cast_mut().cast(), Ordering::Relaxed);
@@ -94,7 +94,7 @@ impl Team {
         }
         // Closing also when `work` unwinds: helpers must be gone before the job is.
         let closing = Closing(shared);
-        work();
+        work(0);
         drop(closing);
         assert!(!job.panicked.load(Ordering::Relaxed), "a helper thread panicked; see its message above");
     }
@@ -137,13 +137,13 @@ fn pause(looks: &mut u32) {
 
 impl Shared {
     /// A helper's life.
-    fn help(&self) {
+    fn help(&self, number: usize) {
         let mut seen = 0;
         loop {
             let Some(job) = self.join(&mut seen) else { return };
             // SAFETY: joined, so the owner keeps the job until `leave` below.
             let job = unsafe { &*job.cast::<Job<'_>>() };
-            if catch_unwind(AssertUnwindSafe(job.work)).is_err() {
+            if catch_unwind(AssertUnwindSafe(|| (job.work)(number))).is_err() {
                 job.panicked.store(true, Ordering::Relaxed);
             }
             // Leave: publishes what the helper wrote.
@@ -206,7 +206,7 @@ mod tests {
         for round in 0..300 {
             let next = AtomicUsize::new(0);
             let done: Vec<AtomicUsize> = (0..100).map(|_| AtomicUsize::new(0)).collect();
-            team.run(&|| {
+            team.run(&|_| {
                 loop {
                     let piece = next.fetch_add(1, Ordering::Relaxed);
                     let Some(slot) = done.get(piece) else { return };
@@ -228,7 +228,7 @@ mod tests {
                 s.spawn(|| {
                     for _ in 0..200 {
                         let calls = AtomicUsize::new(0);
-                        team.run(&|| {
+                        team.run(&|_| {
                             calls.fetch_add(1, Ordering::Relaxed);
                         });
                         assert!((1..=3).contains(&calls.load(Ordering::Relaxed)));
@@ -244,7 +244,7 @@ mod tests {
         let owner = std::thread::current().id();
         let entered = AtomicBool::new(false);
         let result = catch_unwind(AssertUnwindSafe(|| {
-            team.run(&|| {
+            team.run(&|_| {
                 if std::thread::current().id() != owner {
                     entered.store(true, Ordering::SeqCst);
                     panic!("as the test wants it");
@@ -256,7 +256,7 @@ mod tests {
         }));
         assert!(result.is_err());
         let calls = AtomicUsize::new(0);
-        team.run(&|| {
+        team.run(&|_| {
             calls.fetch_add(1, Ordering::Relaxed);
         });
         assert!(calls.load(Ordering::Relaxed) >= 1);

@@ -38,7 +38,7 @@ impl Emitter<'_> {
             let body = list.out;
             self.forget(&pass.steps, &keep);
             setup.append(&mut self.late[level]);
-            stages.push(Stage { setup, body, reductions });
+            stages.push(Stage { setup, body, reductions, direct: false });
         }
         // Repetitions of a value may have been asked for after its own stage was finished.
         for (level, late) in self.late.iter_mut().enumerate() {

@@ -1,7 +1,12 @@
 //! Reductions of tiles in the order of [`crossover_core::canonical`].
 #![allow(unsafe_code)]
 
-use crossover_core::{canonical::LANES, ops::Apply2};
+use std::hint::black_box;
+
+use crossover_core::{
+    canonical::{CHUNK, LANES},
+    ops::Apply2,
+};
 
 use super::body::{input, output};
 
@@ -11,10 +16,29 @@ fn chunk<O: Apply2<T>, T: Copy, const VECTOR: usize>(values: &[T], ahead: usize)
     if values.len() <= LANES {
         return few::<O, T, { LANES / 4 }>(values);
     }
-    let mut lane = [values[0]; LANES];
-    fold_lanes::<O, T, VECTOR>(values, &mut lane, ahead);
-    quads::<O, T>(&mut lane);
-    halve::<O, T>(&mut lane, LANES / 4, LANES / 4)
+    if values.len() == CHUNK {
+        // The usual length, known to the compiler.
+        return full::<O, T>(&fold_lanes::<O, T, VECTOR>(&values[..CHUNK], ahead));
+    }
+    full::<O, T>(&fold_lanes::<O, T, VECTOR>(values, ahead))
+}
+
+/// Combines all lanes: adjacent quads first, then quads by halving. Fixed lengths let every step be a few vector
+/// instructions; the compiler must not see through all of them at once, or it takes them apart into scalars.
+#[inline(always)]
+fn full<O: Apply2<T>, T: Copy>(lane: &[T; LANES]) -> T {
+    const QUADS: usize = LANES / 4;
+    let pairs: [T; LANES / 2] = std::array::from_fn(|i| O::apply(lane[2 * i], lane[2 * i + 1]));
+    let pairs = black_box(pairs);
+    let quads: [T; QUADS] = std::array::from_fn(|i| O::apply(pairs[2 * i], pairs[2 * i + 1]));
+    let quads = black_box(quads);
+    let half: [T; QUADS / 2] = std::array::from_fn(|i| O::apply(quads[i], quads[i + QUADS / 2]));
+    let half = black_box(half);
+    let quarter: [T; QUADS / 4] = std::array::from_fn(|i| O::apply(half[i], half[i + QUADS / 4]));
+    let quarter = black_box(quarter);
+    let eighth: [T; QUADS / 8] = std::array::from_fn(|i| O::apply(quarter[i], quarter[i + QUADS / 8]));
+    let two: [T; QUADS / 16] = std::array::from_fn(|i| O::apply(eighth[i], eighth[i + QUADS / 16]));
+    O::apply(two[0], two[1])
 }
 
 /// A chunk with at most one element per lane, in at most `QUADS` quads.
@@ -39,14 +63,6 @@ fn quad<O: Apply2<T>, T: Copy>(q: &[T]) -> T {
     O::apply(O::apply(q[0], q[1]), O::apply(q[2], q[3]))
 }
 
-#[inline(always)]
-fn quads<O: Apply2<T>, T: Copy>(lane: &mut [T; LANES]) {
-    let from = *lane;
-    for q in 0..LANES / 4 {
-        lane[q] = quad::<O, T>(&from[4 * q..4 * q + 4]);
-    }
-}
-
 /// Combines `width` lanes by halving, of which the first `present` hold values.
 #[inline(always)]
 fn halve<O: Apply2<T>, T: Copy>(lane: &mut [T], mut width: usize, mut present: usize) -> T {
@@ -62,42 +78,47 @@ fn halve<O: Apply2<T>, T: Copy>(lane: &mut [T], mut width: usize, mut present: u
 
 /// Elements j, j + LANES, … into lane j; `values` has more than LANES elements.
 #[inline(always)]
-fn fold_lanes<O: Apply2<T>, T: Copy, const VECTOR: usize>(values: &[T], lane: &mut [T; LANES], ahead: usize) {
-    let whole = values.len() / LANES;
+fn fold_lanes<O: Apply2<T>, T: Copy, const VECTOR: usize>(values: &[T], ahead: usize) -> [T; LANES] {
     // As many lanes at a time as stay in registers while the rows of the chunk go by: all of them where there are 32
     // registers, so that memory is read from front to back.
-    match (VECTOR, size_of::<T>()) {
-        (64, 0..=8) | (_, 1) => fold_blocks::<O, T, LANES>(values, lane, whole, ahead),
-        (_, 0..=4) => fold_blocks::<O, T, 64>(values, lane, whole, ahead),
-        _ => fold_blocks::<O, T, 32>(values, lane, whole, ahead),
-    }
-    let rest = &values[whole * LANES..];
+    let mut lane = match (VECTOR, size_of::<T>()) {
+        (64, 0..=8) | (_, 1) => fold_block::<O, T, LANES>(values, 0, ahead),
+        (_, 0..=4) => fold_blocks::<O, T, 64>(values, ahead),
+        _ => fold_blocks::<O, T, 32>(values, ahead),
+    };
+    let rest = &values[values.len() / LANES * LANES..];
     for (l, &x) in lane.iter_mut().zip(rest) {
         *l = O::apply(*l, x);
     }
+    lane
 }
 
 #[inline(always)]
-fn fold_blocks<O: Apply2<T>, T: Copy, const W: usize>(
-    values: &[T],
-    lane: &mut [T; LANES],
-    whole: usize,
-    ahead: usize,
-) {
-    for block in 0..LANES / W {
-        let at = |row: usize| -> &[T] { &values[row * LANES + block * W..][..W] };
-        let mut sum = [values[0]; W];
-        sum.copy_from_slice(at(0));
-        fetch(at(0), ahead);
-        for row in 1..whole {
-            let x = at(row);
-            fetch(x, ahead);
-            for j in 0..W {
-                sum[j] = O::apply(sum[j], x[j]);
-            }
-        }
-        lane[block * W..][..W].copy_from_slice(&sum);
+fn fold_blocks<O: Apply2<T>, T: Copy, const W: usize>(values: &[T], ahead: usize) -> [T; LANES] {
+    let mut lane = [values[0]; LANES];
+    for start in (0..LANES).step_by(W) {
+        lane[start..][..W].copy_from_slice(&fold_block::<O, T, W>(values, start, ahead));
     }
+    lane
+}
+
+/// `W` lanes from `start` on.
+#[inline(always)]
+fn fold_block<O: Apply2<T>, T: Copy, const W: usize>(values: &[T], start: usize, ahead: usize) -> [T; W] {
+    let row = |at: usize| -> &[T; W] {
+        let row = &values[at * LANES + start..][..W];
+        fetch(row, ahead);
+        // SAFETY: a slice of W elements.
+        unsafe { &*row.as_ptr().cast() }
+    };
+    let mut sum = *row(0);
+    for at in 1..values.len() / LANES {
+        let x = row(at);
+        for j in 0..W {
+            sum[j] = O::apply(sum[j], x[j]);
+        }
+    }
+    sum
 }
 
 /// Asks for the lines that lie `ahead` bytes after those of a slice; they need not exist. The processor's own
