@@ -32,7 +32,7 @@ impl Thresholds {
     /// Waking a helper takes about 10 µs, so shorter kernels gain nothing (`cargo run --release -p crossover-cpu
     /// --example tiles -- threshold`); making machine code takes some tens of microseconds; results that would fill a
     /// last-level cache sweep it clean of everything else.
-    const DEFAULT: Thresholds = Thresholds { parallel: 30_000.0, native: 20_000.0, stream: 32 << 20 };
+    const DEFAULT: Thresholds = Thresholds { parallel: 30_000.0, native: 20_000.0, stream: 8 << 20 };
 }
 
 /// Options of a [`CpuBackend`].

@@ -46,7 +46,9 @@ impl Emitter<'_> {
                         return self.stream(self.lowering.fused.loads.len() + i, class, true);
                     }
                 }
-                self.slot()
+                // One element per tile gets a place of its own: a slot shared with full values would keep loops from
+                // reading it while they write those.
+                if self.is_one(self.class(s)) { self.permanent(size) } else { self.slot() }
             }
         }
     }

@@ -18,6 +18,8 @@ pub struct Context<'a> {
 /// A run as it grows.
 #[derive(Default)]
 struct Run {
+    /// How many elements its instructions are for: all the same.
+    count: Option<Count>,
     recorder: Recorder,
     sources: Vec<Source>,
     /// Input of the recording for each source.
@@ -30,7 +32,7 @@ struct Run {
 /// the instructions point into, or `None` when nothing was replaced.
 pub fn replace(stages: &mut [Stage], context: &Context<'_>) -> Option<Code> {
     let mut asm = Assembler::default();
-    let mut plans: Vec<Vec<(usize, usize, usize)>> = Vec::new();
+    let mut plans: Vec<Vec<Found>> = Vec::new();
     for stage in stages.iter() {
         let reduced: Vec<Reg> = stage.reductions.iter().map(|r| r.from).collect();
         plans.push(plan(&stage.body, &reduced, context, &mut asm));
@@ -40,23 +42,26 @@ pub fn replace(stages: &mut [Stage], context: &Context<'_>) -> Option<Code> {
     }
     let code = Code::new(&asm.finish()?)?;
     for (stage, plan) in stages.iter_mut().zip(plans) {
-        for (start, end, offset) in plan.into_iter().rev() {
+        for Found { start, end, offset, count } in plan.into_iter().rev() {
             // SAFETY: a whole function of this signature starts there.
             #[allow(unsafe_code)]
             let f = unsafe { std::mem::transmute::<*const u8, NativeFn>(code.at(offset)) };
-            stage.body.splice(start..end, [Instr::Native { f, count: Count::Full }]);
+            stage.body.splice(start..end, [Instr::Native { f, count }]);
         }
     }
     Some(code)
 }
 
-/// The runs of a list: first instruction, end, and where their code starts.
-fn plan(
-    list: &[Instr],
-    reduced: &[Reg],
-    context: &Context<'_>,
-    asm: &mut Assembler,
-) -> Vec<(usize, usize, usize)> {
+/// A run of a list: first instruction, end, where its code starts, and how many elements it is for.
+struct Found {
+    start: usize,
+    end: usize,
+    offset: usize,
+    count: Count,
+}
+
+/// The runs of a list.
+fn plan(list: &[Instr], reduced: &[Reg], context: &Context<'_>, asm: &mut Assembler) -> Vec<Found> {
     let mut found = Vec::new();
     let mut start = 0;
     while start < list.len() {
@@ -74,7 +79,8 @@ fn plan(
                         source.ahead = if source.one { 0 } else { (context.ahead)(source.reg) };
                     }
                     if let Some(offset) = write(asm, &run.recorder, &run.sources, &targets) {
-                        found.push((start, end, offset));
+                        let count = run.count.unwrap_or(Count::Full);
+                        found.push(Found { start, end, offset, count });
                         break;
                     }
                 }
@@ -101,7 +107,10 @@ fn worth(length: usize, targets: &[Target]) -> bool {
 impl Run {
     /// Adds an instruction; `None`, and nothing has changed, where it cannot be part of the run.
     fn push(&mut self, instruction: &Instr) -> Option<()> {
-        let &Instr::Apply { what, a, b, c, out, count: Count::Full, .. } = instruction else { return None };
+        let &Instr::Apply { what, a, b, c, out, count, .. } = instruction else { return None };
+        if self.count.is_some_and(|other| other != count) {
+            return None;
+        }
         let (before, sources) = (self.recorder.nodes().len(), self.sources.len());
         let added = self.record(what, [a, b, c]);
         let fits = |run: &Run| {
@@ -118,6 +127,7 @@ impl Run {
                 let size = self.recorder.nodes()[value as usize].result().size();
                 self.written.retain(|w| w.0 != out);
                 self.written.push((out, value, size));
+                self.count = Some(count);
                 Some(())
             }
             _ => {
