@@ -50,8 +50,9 @@ impl Unary for Gelu {
         let bits = shifted.bits().plus(L::Bits::int(127 + 64 - 0x4b40_0000));
         let scale = L::from_bits(bits.shl(23));
         let back = L::real(5.421010862427522e-20); // 2^-64
-        let w = two_to_r * scale * back;
-        let left = (-size) * two_to_r * scale * back;
+        let power = two_to_r * scale;
+        let w = power * back;
+        let left = (-size) * power * back;
         let value = L::select(x.is_lt(L::real(0.0)), left, x) / (L::real(1.0) + w);
         L::select(x.is_nan(), L::nan(), value)
     }
