@@ -15,6 +15,7 @@ pub mod corpus;
 mod elementwise;
 mod evaluate;
 mod generate;
+mod lookup;
 mod matmul;
 mod movement;
 mod pattern;
