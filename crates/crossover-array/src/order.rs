@@ -120,12 +120,7 @@ impl Array {
     /// # Ok::<(), crossover_array::Error>(())
     /// ```
     #[track_caller]
-    pub fn searchsorted_by<'a>(
-        &self,
-        sorter: &Array,
-        values: impl Into<Operand<'a>>,
-        side: Side,
-    ) -> Array {
+    pub fn searchsorted_by<'a>(&self, sorter: &Array, values: impl Into<Operand<'a>>, side: Side) -> Array {
         self.take(sorter, 0).searchsorted(values, side)
     }
 

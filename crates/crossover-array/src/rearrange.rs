@@ -219,9 +219,8 @@ impl Array {
         let mut shape = Shape::scalar();
         for array in arrays {
             array.check()?;
-            shape = shape
-                .broadcast("broadcast_arrays", array.shape())
-                .map_err(|e| Error::new(e, location))?;
+            shape =
+                shape.broadcast("broadcast_arrays", array.shape()).map_err(|e| Error::new(e, location))?;
         }
         Ok(arrays.iter().map(|array| array.broadcast_to(shape.clone())).collect())
     }
@@ -252,8 +251,7 @@ impl Array {
         let shape =
             Shape::checked("meshgrid", lengths.iter().copied()).map_err(|e| Error::new(e, location))?;
         let along = |(axis, array): (usize, &&Array)| {
-            let line: Shape =
-                (0..lengths.len()).map(|i| if i == axis { lengths[axis] } else { 1 }).collect();
+            let line: Shape = (0..lengths.len()).map(|i| if i == axis { lengths[axis] } else { 1 }).collect();
             array.reshape(line).broadcast_to(shape.clone())
         };
         Ok(arrays.iter().enumerate().map(along).collect())

@@ -121,7 +121,8 @@ impl Selection {
         let used: usize = indices.iter().map(Index::covers).sum();
         let rests = indices.iter().filter(|i| matches!(i, Index::Ellipsis)).count();
         if used > rank || rests > 1 {
-            let what = format!("{used} indices and {rests} ellipses for the {rank} axes of {}", array.shape());
+            let what =
+                format!("{used} indices and {rests} ellipses for the {rank} axes of {}", array.shape());
             return Err(wrap(CoreError::Value { op, what }));
         }
         let mut plain: Vec<Index> = Vec::new();

@@ -114,6 +114,7 @@ pub use crossover_runtime as runtime;
 /// ```
 pub mod prelude {
     pub use crate::{
-        Array, Complex, DType, Error, Index, Key, Padding, Runtime, Scatter, Side, eval_all, keepdims, random, s,
+        Array, Complex, DType, Error, Index, Key, Padding, Runtime, Scatter, Side, eval_all, keepdims,
+        random, s,
     };
 }

@@ -1,6 +1,8 @@
 //! Counting: `bincount` of small whole numbers, `histogram` between edges.
 
-use super::{Build, binary, cast, expand, number, scatter::scatter_along, select, take::reshaped, with_number};
+use super::{
+    Build, binary, cast, expand, number, scatter::scatter_along, select, take::reshaped, with_number,
+};
 use crate::{DType, Error, Result, Scalar, Shape, graph::Op, ops::MapOp, ops::scatter::ScatterOp};
 
 /// How often each of 0, 1, … below `length` occurs, as `i64`; or the sums of the weights beside them, as `f64` (or

@@ -45,6 +45,7 @@ fn along<B: Build>(b: &mut B, x: &B::Value, shift: i64, axis: usize) -> Result<B
 /// A span of one axis, all of the others.
 pub(super) fn slice<B: Build>(b: &mut B, x: &B::Value, axis: usize, span: Span) -> Result<B::Value> {
     let shape = b.ty(x).shape;
-    let whole = |(i, &n): (usize, &usize)| if i == axis { span } else { Span { start: 0, step: 1, length: n } };
+    let whole =
+        |(i, &n): (usize, &usize)| if i == axis { span } else { Span { start: 0, step: 1, length: n } };
     b.push(Op::Slice(shape.iter().enumerate().map(whole).collect()), &[x])
 }

@@ -79,12 +79,7 @@ impl Compress {
     ///
     /// # Safety
     /// All blocks are the ones that `Launch::new` has checked; nobody else writes these places.
-    unsafe fn copy(
-        &self,
-        [mask, from, to]: [usize; 3],
-        range: Range<usize>,
-        places: Range<usize>,
-    ) {
+    unsafe fn copy(&self, [mask, from, to]: [usize; 3], range: Range<usize>, places: Range<usize>) {
         let (offset, stride, _) = self.mask;
         // SAFETY: the caller's contract.
         unsafe {

@@ -88,7 +88,8 @@ impl Scatter {
         let dims = index.layout.shape.dims();
         let part = |o: &Operand, r: Range<usize>| o.layout.strides[r].to_vec();
         let walk = |r: Range<usize>| {
-            let strides = [part(index, r.clone()), part(value, r.clone()), call.layout.strides[r.clone()].to_vec()];
+            let strides =
+                [part(index, r.clone()), part(value, r.clone()), call.layout.strides[r.clone()].to_vec()];
             Walk::new(&dims[r], [&strides[0], &strides[1], &strides[2]])
         };
         let rank = dims.len();
@@ -113,7 +114,8 @@ impl Scatter {
 
     /// The first operand, copied into the result.
     fn copy(&self, from: usize, to: usize) {
-        let grain = if self.total <= ALONE { self.total } else { self.total.div_ceil(4 * self.threads.count()) };
+        let grain =
+            if self.total <= ALONE { self.total } else { self.total.div_ceil(4 * self.threads.count()) };
         let size = self.size as isize;
         self.threads.each(self.total, grain, |range| {
             let mut out = to + range.start * self.size;

@@ -17,6 +17,8 @@ use crate::{
     window::View,
 };
 
+/// Values that are searched for together: each step waits for memory, and the waits overlap.
+const LANES: usize = 8;
 /// Values below which one thread does everything.
 const ALONE: usize = 4 << 10;
 
@@ -92,20 +94,33 @@ unsafe fn run<M: Ranked, const RIGHT: bool>(
     n: usize,
 ) {
     let (line, values) = (line.cast::<M>(), values.cast::<M>());
-    for i in 0..n as isize {
-        // SAFETY: the caller's contract; `middle` is below the length.
-        unsafe {
-            let wanted = (*values.offset(i * step)).rank(false);
-            let (mut low, mut high) = (0, length);
-            while low < high {
-                let middle = low + (high - low) / 2;
-                let rank = (*line.offset(middle as isize * stride)).rank(false);
-                let is_before = rank < wanted || (RIGHT && rank == wanted);
-                low = if is_before { middle + 1 } else { low };
-                high = if is_before { high } else { middle };
+    let mut first = 0;
+    while first < n {
+        let lanes = LANES.min(n - first);
+        // SAFETY: the caller's contract; lanes past the last value repeat it.
+        let wanted: [M::Rank; LANES] = std::array::from_fn(|k| unsafe {
+            (*values.offset((first + k.min(lanes - 1)) as isize * step)).rank(false)
+        });
+        let (mut low, mut high) = ([0usize; LANES], [length; LANES]);
+        // The longest of the two parts that a step leaves is half of it; lanes that are done stand still.
+        let mut left = length;
+        while left > 0 {
+            for k in 0..LANES {
+                let middle = low[k] + (high[k] - low[k]) / 2;
+                // SAFETY: the line is not empty, and the place is inside it.
+                let rank = unsafe { *line.offset(middle.min(length - 1) as isize * stride) }.rank(false);
+                let is_before = rank < wanted[k] || (RIGHT && rank == wanted[k]);
+                let is_open = low[k] < high[k];
+                low[k] = if is_open && is_before { middle + 1 } else { low[k] };
+                high[k] = if is_open && !is_before { middle } else { high[k] };
             }
-            *to.offset(i) = low as i64;
+            left /= 2;
         }
+        for (k, &place) in low.iter().enumerate().take(lanes) {
+            // SAFETY: the caller's contract.
+            unsafe { *to.add(first + k) = place as i64 };
+        }
+        first += lanes;
     }
 }
 

@@ -17,13 +17,9 @@ pub trait Ranked: Copy + Send + Sync {
 }
 
 /// A rank that radix passes can take apart.
-pub trait Word: Ord + Copy + Send + Sync + Default {
+pub trait Word: Ord + Copy + Send + Sync {
     /// `bits` bits from bit `shift` on.
     fn digit(self, shift: u32, bits: u32) -> usize;
-    /// Bits in which two words differ.
-    fn differing(self, other: Self) -> Self;
-    /// Bits of either.
-    fn either(self, other: Self) -> Self;
 }
 
 macro_rules! words {
@@ -31,10 +27,6 @@ macro_rules! words {
         impl Word for $word {
             #[inline(always)]
             fn digit(self, shift: u32, bits: u32) -> usize { (self >> shift) as usize & ((1 << bits) - 1) }
-            #[inline(always)]
-            fn differing(self, other: $word) -> $word { self ^ other }
-            #[inline(always)]
-            fn either(self, other: $word) -> $word { self | other }
         }
     )*};
 }

@@ -7,7 +7,13 @@
 pub mod key;
 mod radix;
 
-use std::sync::Arc;
+use std::{
+    mem::MaybeUninit,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use crossover_core::DType;
 use crossover_plan::kernel::Call;
@@ -15,7 +21,7 @@ use crossover_runtime::{Block, Error, Executable, Launch, Result};
 use num_complex::Complex;
 use parking_lot::Mutex;
 
-use self::key::{Coded, Ranked, Tagged};
+use self::key::{Coded, Ranked, Tagged, Word};
 use crate::{
     kernels::{
         scan::{BF16, F16},
@@ -216,25 +222,28 @@ impl Line<'_> {
         unsafe { *self.to.cast::<M>().offset(i as isize * self.strides[1]) = value };
     }
 
-    /// Both halves of the scratch, filled with zeros where they are not written before they are read.
+    /// Both halves of the scratch, the first filled by `make`.
     ///
     /// # Safety
     /// The scratch has room for two words per element.
-    unsafe fn halves<W: Copy>(&self, make: impl Fn(usize) -> W) -> (&mut [W], &mut [W]) {
-        let start = self.scratch.cast::<W>();
-        // SAFETY: the caller's contract; every word is written before a reference to it exists.
-        unsafe {
-            for i in 0..self.length {
-                start.add(i).write(make(i));
+    unsafe fn halves<W: Word>(&self, make: impl Fn(usize) -> W + Sync) -> (&mut [W], &mut [MaybeUninit<W>]) {
+        let (start, n) = (self.scratch as usize, self.length);
+        radix::each_part(n, self.threads, |_, range| {
+            for i in range {
+                // SAFETY: the caller's contract; parts are disjoint.
+                unsafe { (start as *mut W).add(i).write(make(i)) };
             }
-            std::ptr::write_bytes(start.add(self.length), 0, self.length);
-            (
-                std::slice::from_raw_parts_mut(start, self.length),
-                std::slice::from_raw_parts_mut(start.add(self.length), self.length),
-            )
+        });
+        let start = self.scratch.cast::<W>();
+        // SAFETY: the caller's contract; the first half has been written, and the second claims nothing.
+        unsafe {
+            (std::slice::from_raw_parts_mut(start, n), std::slice::from_raw_parts_mut(start.add(n).cast(), n))
         }
     }
 }
+
+// SAFETY: threads read the source and write disjoint parts of result and scratch.
+unsafe impl Sync for Line<'_> {}
 
 /// Sorts a line of values.
 ///
@@ -244,15 +253,19 @@ unsafe fn line<M: Coded>(line: &Line<'_>) {
     // SAFETY: the caller's contract, here and below.
     let read = |i: usize| unsafe { line.read::<M>(i) };
     let (words, spare) = unsafe { line.halves(|i| read(i).code(line.descending)) };
-    radix::sort(words, spare, 0, M::BITS, line.threads);
-    let mut ambiguous = 0;
-    for (i, &word) in words.iter().enumerate() {
-        let value = M::decode(word, line.descending);
-        ambiguous += value.is_ambiguous() as usize;
-        // SAFETY: as above.
-        unsafe { line.write(i, value) };
-    }
-    if ambiguous > 1 {
+    let words = radix::sort(words, spare, 0, M::BITS, line.threads);
+    let ambiguous = AtomicUsize::new(0);
+    radix::each_part(line.length, line.threads, |_, range| {
+        let mut found = 0;
+        for i in range {
+            let value = M::decode(words[i], line.descending);
+            found += value.is_ambiguous() as usize;
+            // SAFETY: as above; parts are disjoint.
+            unsafe { line.write(i, value) };
+        }
+        ambiguous.fetch_add(found, Ordering::Relaxed);
+    });
+    if ambiguous.into_inner() > 1 {
         // SAFETY: as above.
         unsafe { restore::<M>(line, words) };
     }
@@ -293,11 +306,13 @@ unsafe fn arg_line<M: Coded>(line: &Line<'_>) {
     // SAFETY: the caller's contract, here and below.
     let read = |i: usize| unsafe { line.read::<M>(i) };
     let (pairs, spare) = unsafe { line.halves(|i| read(i).rank(line.descending).pair(i)) };
-    radix::sort(pairs, spare, <M::Rank as Tagged>::SHIFT, M::BITS, line.threads);
-    for (i, &pair) in pairs.iter().enumerate() {
-        // SAFETY: as above.
-        unsafe { line.write(i, <M::Rank as Tagged>::index(pair)) };
-    }
+    let pairs = radix::sort(pairs, spare, <M::Rank as Tagged>::SHIFT, M::BITS, line.threads);
+    radix::each_part(line.length, line.threads, |_, range| {
+        for i in range {
+            // SAFETY: as above; parts are disjoint.
+            unsafe { line.write(i, <M::Rank as Tagged>::index(pairs[i])) };
+        }
+    });
 }
 
 /// Sorts a line by comparing, or finds the indices that do.
