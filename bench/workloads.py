@@ -120,6 +120,7 @@ def matmul(n, dtype, name, bar):
 
 MIB = 1 << 20
 N = 10_000_000
+M = 1_000_000
 
 WORKLOADS = [
     Workload("gelu", "GELU (tanh) 4096×1024 f32", named(x=normal((4096, 1024))), lambda a: gelu(a["x"]), 2e-6, 2 * 4 * 4 * MIB, ratio_bar=2.5),
@@ -184,6 +185,34 @@ WORKLOADS = [
     matmul(256, np.float32, "matmul_f32_256", 0.9),
     matmul(1024, np.float32, "matmul_f32_1024", 0.9),
     matmul(1024, np.float64, "matmul_f64_1024", 0.9),
+    Workload("sort", "sort of 10⁶ f32", named(x=normal(M)), lambda a: np.sort(f64(a["x"])), 1e-9, ratio_bar=1.0),
+    Workload(
+        "mask",
+        "boolean mask of 10⁶ f32, half of it true",
+        named(x=normal(M), m=lambda rng: rng.random(M) < 0.5),
+        lambda a: f64(a["x"][a["m"]]),
+        1e-9,
+        4 * M + M + 2 * M,
+        ratio_bar=0.9,
+    ),
+    Workload(
+        "gather",
+        "10⁶ of 10⁶ f32 by index",
+        named(x=normal(M), i=lambda rng: rng.integers(0, M, M)),
+        lambda a: f64(a["x"][a["i"]]),
+        1e-9,
+        (4 + 8 + 4) * M,
+        ratio_bar=0.9,
+    ),
+    Workload(
+        "lookup",
+        "8×2048 rows of 50000×512 f32",
+        named(table=normal((50000, 512)), ids=lambda rng: rng.integers(0, 50000, (8, 2048))),
+        lambda a: f64(a["table"][a["ids"]]),
+        1e-9,
+        2 * 4 * 8 * 2048 * 512,
+        ratio_bar=1.0,
+    ),
     Workload("gelu_5", "GELU of 5 elements f32", named(x=normal(5)), lambda a: gelu(a["x"]), 2e-6, seconds_bar=1.5e-6),
     Workload(
         "tiny_10",

@@ -80,6 +80,9 @@ def engines(threads):
         "matmul_f32_256": matmul,
         "matmul_f32_1024": matmul,
         "matmul_f64_1024": matmul,
+        "sort": make(jnp.sort, "x"),
+        "gather": make(lambda x, i: x[i], "x", "i"),
+        "lookup": make(lambda table, ids: table[ids], "table", "ids"),
         "gelu_5": make(lambda x: jax.nn.gelu(x, approximate=True), "x"),
         "tiny_10": make(ten_tiny, "x", "a", "b"),
     }

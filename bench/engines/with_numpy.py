@@ -131,6 +131,10 @@ def fresh():
         "matmul_f32_256": matmul,
         "matmul_f32_1024": matmul,
         "matmul_f64_1024": matmul,
+        "sort": lambda i: {"sort": lambda: np.sort(i["x"]), "stable": lambda: np.sort(i["x"], kind="stable")},
+        "mask": lambda i: {"[m]": lambda: i["x"][i["m"]], "compress": lambda: np.compress(i["m"], i["x"])},
+        "gather": lambda i: {"[i]": lambda: i["x"][i["i"]], "take": lambda: np.take(i["x"], i["i"])},
+        "lookup": lambda i: {"[ids]": lambda: i["table"][i["ids"]], "take": lambda: np.take(i["table"], i["ids"], axis=0)},
         "gelu_5": lambda i: {
             "in place": lambda: gelu_into(i["x"], like(i["x"])),
             "plain": lambda: HALF * i["x"] * (ONE + np.tanh(C * (i["x"] + CUBIC * i["x"] * i["x"] * i["x"]))),
@@ -172,6 +176,11 @@ def reusing():
         "matmul_f32_256": matmul_out,
         "matmul_f32_1024": matmul_out,
         "matmul_f64_1024": matmul_out,
+        "gather": with_out(like_x, lambda i, out: np.take(i["x"], i["i"], out=out, mode="clip")),
+        "lookup": with_out(
+            lambda i: np.empty((*i["ids"].shape, i["table"].shape[1]), np.float32),
+            lambda i, out: np.take(i["table"], i["ids"], axis=0, out=out, mode="clip"),
+        ),
     }
 
 

@@ -87,6 +87,10 @@ def eager(frequencies):
         "matmul_f32_256": matmul,
         "matmul_f32_1024": matmul,
         "matmul_f64_1024": matmul,
+        "sort": make({"sort": lambda t: torch.sort(t["x"]).values}),
+        "mask": make({"[m]": lambda t: t["x"][t["m"]], "masked_select": lambda t: torch.masked_select(t["x"], t["m"])}),
+        "gather": make({"[i]": lambda t: t["x"][t["i"]], "index_select": lambda t: torch.index_select(t["x"], 0, t["i"])}),
+        "lookup": make({"F.embedding": lambda t: F.embedding(t["ids"], t["table"]), "[ids]": lambda t: t["table"][t["ids"]]}),
         "gelu_5": make({"F.gelu": lambda t: F.gelu(t["x"], approximate="tanh")}),
         "tiny_10": make({"plain": lambda t: ten_tiny(t["x"], t["a"], t["b"])}),
     }

@@ -6,7 +6,7 @@
 
 use std::panic::Location;
 
-use crossover_core::{Error as CoreError, Layout, Shape};
+use crossover_core::{Error as CoreError, Layout, Shape, compose::Build};
 
 use crate::{Array, Error, Operand, Result, convert, creation::fitting};
 
@@ -28,17 +28,7 @@ impl Array {
     pub fn assign<'a>(&self, value: impl Into<Operand<'a>>) -> Result<()> {
         let location = Location::caller();
         self.check()?;
-        let value = match value.into() {
-            Operand::Array(array) => {
-                array.check()?;
-                if array.dtype() == self.dtype() { array.into_owned() } else { array.astype(self.dtype()) }
-            }
-            Operand::Number(number) => Array::build([], |b, []| {
-                use crossover_core::compose::Build;
-                Ok(b.scalar(fitting("assign", number, self.dtype())?))
-            }),
-        };
-        value.check()?;
+        let value = self.converted("assign", value.into(), location)?;
         if self.view().is_none() && value.view().is_none() && value.shape() == self.shape() {
             // All elements: the value's node is the new version, computed or not. Buffers that two cells share are
             // copied before either changes them.
@@ -49,10 +39,31 @@ impl Array {
         check_writable(&target).map_err(|e| Error::new(e, location))?;
         // The value is computed, and kept, before anything is written.
         let (buffer, layout) = value.contents()?;
-        let source = repeated(layout, &target.shape).map_err(|e| Error::new(e, location))?;
+        let source = repeated("assign", layout, &target.shape).map_err(|e| Error::new(e, location))?;
         let bytes = buffer.host_bytes().map_err(|e| Error::new(e, location))?;
         let size = self.dtype().size();
         self.update(location, |to| convert::copy(bytes, &source, to, &target, size))
+    }
+
+    /// A value to be written, in the dtype of this array.
+    pub(crate) fn converted(
+        &self,
+        op: &'static str,
+        value: Operand<'_>,
+        location: &'static Location<'static>,
+    ) -> Result<Array> {
+        let value = match value {
+            Operand::Array(array) => {
+                array.check()?;
+                if array.dtype() == self.dtype() { array.into_owned() } else { array.astype(self.dtype()) }
+            }
+            Operand::Number(number) => {
+                let scalar = fitting(op, number, self.dtype()).map_err(|e| Error::new(e, location))?;
+                Array::build([], |b, []| Ok(b.scalar(scalar)))
+            }
+        };
+        value.check()?;
+        Ok(value)
     }
 
     /// Writes one number into every element; short for [`assign`](Array::assign).
@@ -86,7 +97,7 @@ impl Array {
 }
 
 /// Writing through a repeated element would depend on the order of writing.
-fn check_writable(target: &Layout) -> crossover_core::Result<()> {
+pub(crate) fn check_writable(target: &Layout) -> crossover_core::Result<()> {
     let repeats = target.shape.iter().zip(&target.strides).any(|(&n, &stride)| n > 1 && stride == 0);
     if !repeats || target.shape.size() == 0 {
         return Ok(());
@@ -96,14 +107,18 @@ fn check_writable(target: &Layout) -> crossover_core::Result<()> {
 }
 
 /// The value's layout repeated to the target's shape; extra leading axes of length 1 go, as in NumPy.
-fn repeated(mut layout: Layout, shape: &Shape) -> crossover_core::Result<Layout> {
+pub(crate) fn repeated(
+    op: &'static str,
+    mut layout: Layout,
+    shape: &Shape,
+) -> crossover_core::Result<Layout> {
     let whole = layout.shape.clone();
     while layout.shape.rank() > shape.rank() && layout.shape[0] == 1 {
         layout.shape = layout.shape.dims()[1..].into();
         layout.strides.remove(0);
     }
     layout.expand(shape).map_err(|_| CoreError::Shape {
-        op: "assign",
+        op,
         left: shape.clone(),
         right: whole,
         why: "the value must broadcast to the shape it is written to",

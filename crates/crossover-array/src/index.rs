@@ -1,9 +1,11 @@
-//! What a slice takes along one axis, and the `s!` macro that writes several.
+//! What an index takes along one axis, and the `s!` macro that writes several.
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
-use crossover_core::{Error, Result, Span};
+use crossover_core::{DType, Error, Result, Span};
 use smallvec::SmallVec;
+
+use crate::Array;
 
 /// What is taken along one axis. Made from integers and ranges; [`s!`](crate::s) makes lists of them.
 ///
@@ -20,7 +22,7 @@ use smallvec::SmallVec;
 /// assert!(x.slice(s![2]).check().is_err());
 /// # Ok::<(), crossover_array::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Index {
     /// One entry; the axis goes away.
     At(i64),
@@ -37,6 +39,9 @@ pub enum Index {
     NewAxis,
     /// All of as many axes as are left.
     Ellipsis,
+    /// Entries by an array: integers are indices along one axis; booleans are a mask over as many axes as they have. Only
+    /// [`get`](Array::get) and [`set`](Array::set) take these: the result is no view.
+    Array(Box<Array>),
 }
 
 impl Index {
@@ -53,6 +58,28 @@ impl Index {
             Index::Range { start, stop, .. } => Index::Range { start, stop, step },
             other => other,
         }
+    }
+
+    /// How many axes this takes care of; an ellipsis takes those that are left.
+    pub(crate) fn covers(&self) -> usize {
+        match self {
+            Index::At(_) | Index::Range { .. } => 1,
+            Index::NewAxis | Index::Ellipsis => 0,
+            Index::Array(array) if array.dtype() == DType::Bool => array.ndim(),
+            Index::Array(_) => 1,
+        }
+    }
+}
+
+impl From<&Array> for Index {
+    fn from(array: &Array) -> Index {
+        Index::Array(Box::new(array.clone()))
+    }
+}
+
+impl From<Array> for Index {
+    fn from(array: Array) -> Index {
+        Index::Array(Box::new(array))
     }
 }
 
@@ -95,8 +122,15 @@ pub(crate) fn position(op: &'static str, index: i64, axis: usize, length: usize)
 /// assert_eq!(x.slice(s![2..4]).to_vec::<i64>()?, [2, 3]);
 /// # Ok::<(), crossover_array::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Indices(pub(crate) SmallVec<[Index; 4]>);
+
+impl Indices {
+    /// Whether some are arrays, so that the result is no view.
+    pub(crate) fn has_arrays(&self) -> bool {
+        self.0.iter().any(|index| matches!(index, Index::Array(_)))
+    }
+}
 
 impl<const N: usize> From<[Index; N]> for Indices {
     fn from(indices: [Index; N]) -> Indices {
@@ -106,7 +140,7 @@ impl<const N: usize> From<[Index; N]> for Indices {
 
 impl From<&[Index]> for Indices {
     fn from(indices: &[Index]) -> Indices {
-        Indices(SmallVec::from_slice(indices))
+        Indices(indices.iter().cloned().collect())
     }
 }
 
@@ -118,7 +152,7 @@ impl From<Vec<Index>> for Indices {
 
 impl<I: Into<Index>> From<I> for Indices {
     fn from(index: I) -> Indices {
-        Indices(SmallVec::from_slice(&[index.into()]))
+        Indices(std::iter::once(index.into()).collect())
     }
 }
 
@@ -180,8 +214,8 @@ fn after(last: i64) -> Option<i64> {
     if last == -1 { None } else { Some(last.saturating_add(1)) }
 }
 
-/// A list of indices, one per axis: integers, ranges, ranges with a step after `;`, [`Index::NewAxis`] and
-/// [`Index::Ellipsis`].
+/// A list of indices, one per axis: integers, ranges, ranges with a step after `;`, [`Index::NewAxis`],
+/// [`Index::Ellipsis`], and for [`Array::get`] and [`Array::set`] index arrays and masks.
 ///
 /// ```
 /// use crossover_array::{Array, s};
@@ -228,7 +262,8 @@ mod tests {
 
     #[test]
     fn inclusive_ranges_reach_the_last_entry() {
-        assert_eq!(crate::s![1..=-1], [Index::Range { start: Some(1), stop: None, step: 1 }]);
-        assert_eq!(Index::from(..=2), Index::Range { start: None, stop: Some(3), step: 1 });
+        let [index] = crate::s![1..=-1];
+        assert!(matches!(index, Index::Range { start: Some(1), stop: None, step: 1 }));
+        assert!(matches!(Index::from(..=2), Index::Range { start: None, stop: Some(3), step: 1 }));
     }
 }

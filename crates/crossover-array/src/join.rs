@@ -1,15 +1,13 @@
-//! Arrays from several others: joined, stacked, looked up, multiplied.
-
-use std::panic::Location;
+//! Arrays from several others: joined, stacked, multiplied.
 
 use crossover_core::{
-    DType, Error, Kind, Result as CoreResult, Shape,
+    Error, Result as CoreResult, Shape,
     compose::{self, Build},
     graph::Op,
-    ops::{MapOp, reduce::ReduceOp},
+    ops::MapOp,
 };
 
-use crate::{Array, eval_all};
+use crate::Array;
 
 impl Array {
     /// Arrays joined along an axis they have, after promotion; all other axes must be equal.
@@ -82,66 +80,6 @@ impl Array {
         })
     }
 
-    /// Entries along an axis by index; the axis is replaced by the axes of `indices`. Negative indices count from the
-    /// end.
-    ///
-    /// The indices are evaluated at once to check them: one that is out of range is an error that names it.
-    ///
-    /// ```
-    /// # use crossover_array::Array;
-    /// let x = Array::from([10, 20, 30]);
-    /// assert_eq!(x.take(&Array::from([2, 0, -1]), 0).to_vec::<i32>()?, [30, 10, 30]);
-    /// let error = x.take(&Array::from([1, 7]), 0).check().unwrap_err();
-    /// assert!(error.to_string().contains("index 7 is out of range"));
-    /// # Ok::<(), crossover_array::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn take(&self, indices: &Array, axis: i64) -> Array {
-        let location = Location::caller();
-        let op = "take";
-        if let Some(error) = self.failure().or_else(|| indices.failure()) {
-            return Array::failed(error);
-        }
-        if !matches!(indices.dtype().kind(), Kind::Int) {
-            let supported = crossover_core::DTypeSet::INT.to_string();
-            return Array::wrong(Error::DType { op, dtype: indices.dtype(), supported }, location);
-        }
-        let position = match self.shape().axis(op, axis) {
-            Ok(position) => position,
-            Err(error) => return Array::wrong(error, location),
-        };
-        let length = self.shape()[position];
-        let negative = match range(indices) {
-            Ok(None) => false,
-            Ok(Some((low, _))) if low < -(length as i64) => {
-                return Array::wrong(Error::Index { op, index: low, axis: position, length }, location);
-            }
-            Ok(Some((_, high))) if high >= length as i64 => {
-                return Array::wrong(Error::Index { op, index: high, axis: position, length }, location);
-            }
-            Ok(Some((low, _))) => low < 0,
-            Err(error) => return Array::failed(error),
-        };
-        Array::build([self, indices], |b, [x, at]| {
-            let at = compose::cast(b, at, DType::I64)?;
-            let shape = b.ty(&at).shape;
-            let mut at = b.push(Op::Reshape(Shape::from([shape.size()])), &[&at])?;
-            if negative {
-                let zero = compose::number(b, 0.into(), DType::I64)?;
-                let below = compose::binary(b, MapOp::Less, &at, &zero)?;
-                let end = compose::number(b, length.into(), DType::I64)?;
-                let counted = compose::binary(b, MapOp::Add, &at, &end)?;
-                at = compose::select(b, &below, &counted, &at)?;
-            }
-            let taken = b.push(Op::Take { axis: position }, &[x, &at])?;
-            let from = b.ty(x).shape;
-            let dims = from.dims();
-            let result: Shape =
-                dims[..position].iter().chain(shape.iter()).chain(&dims[position + 1..]).copied().collect();
-            b.push(Op::Reshape(result), &[&taken])
-        })
-    }
-
     /// Matrix product over the last two axes; a vector is a row on the left and a column on the right, and leading
     /// axes broadcast.
     ///
@@ -172,21 +110,4 @@ impl Array {
         }
         self.matmul(other)
     }
-}
-
-/// Smallest and largest index, or `None` without indices.
-fn range(indices: &Array) -> crate::Result<Option<(i64, i64)>> {
-    if indices.size() == 0 {
-        return Ok(None);
-    }
-    let extreme = |op| {
-        Array::build([indices], |b, [x]| {
-            let value = compose::reduce(b, op, x, &[], false)?;
-            // Saturates: an index beyond i64 is out of range all the same.
-            compose::cast(b, &value, DType::I64)
-        })
-    };
-    let (low, high) = (extreme(ReduceOp::Min), extreme(ReduceOp::Max));
-    eval_all(&[&low, &high])?;
-    Ok(Some((low.item()?, high.item()?)))
 }

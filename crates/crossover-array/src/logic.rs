@@ -157,7 +157,7 @@ impl Array {
 }
 
 /// Whether elements are not zero.
-fn truth(b: &mut Composer, x: &Value) -> CoreResult<Value> {
+pub(crate) fn truth(b: &mut Composer, x: &Value) -> CoreResult<Value> {
     let dtype = b.ty(x).dtype;
     if !dtype.is_complex() {
         return compose::cast(b, x, DType::Bool);

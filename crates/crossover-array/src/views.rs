@@ -218,9 +218,9 @@ impl Array {
 }
 
 /// The layout of a slice.
-fn sliced(base: &Layout, indices: &[Index]) -> CoreResult<Layout> {
+pub(crate) fn sliced(base: &Layout, indices: &[Index]) -> CoreResult<Layout> {
     let rank = base.shape.rank();
-    let used = indices.iter().filter(|i| matches!(i, Index::At(_) | Index::Range { .. })).count();
+    let used: usize = indices.iter().map(Index::covers).sum();
     let rests = indices.iter().filter(|i| matches!(i, Index::Ellipsis)).count();
     if used > rank || rests > 1 {
         let what = format!("{used} indices and {rests} ellipses for the {rank} axes of {}", base.shape);
@@ -233,6 +233,10 @@ fn sliced(base: &Layout, indices: &[Index]) -> CoreResult<Layout> {
     for index in indices {
         let axis = spans.len();
         match *index {
+            Index::Array(_) => {
+                let what = "index arrays and masks make no view; use get or set".to_string();
+                return Err(Error::Value { op: "slice", what });
+            }
             Index::At(at) => {
                 spans.push(Span {
                     start: position("slice", at, axis, base.shape[axis])?,

@@ -37,7 +37,7 @@ struct Workload {
     work: fn(&[Array], u64) -> Array,
 }
 
-const WORKLOADS: [Workload; 17] = [
+const WORKLOADS: [Workload; 21] = [
     Workload { name: "gelu", operands: &["x"], form: "one Map", work: |x, _| x[0].gelu() },
     Workload {
         name: "expression",
@@ -77,6 +77,25 @@ const WORKLOADS: [Workload; 17] = [
     product("matmul_f32_256"),
     product("matmul_f32_1024"),
     product("matmul_f64_1024"),
+    Workload { name: "sort", operands: &["x"], form: "one Call", work: |x, _| x[0].sort(0) },
+    Workload {
+        name: "mask",
+        operands: &["x", "m"],
+        form: "a count and one Call",
+        work: |x, _| x[0].get(&x[1]),
+    },
+    Workload {
+        name: "gather",
+        operands: &["x", "i"],
+        form: "a check and one Call",
+        work: |x, _| x[0].take(&x[1], 0),
+    },
+    Workload {
+        name: "lookup",
+        operands: &["table", "ids"],
+        form: "a check and one Call",
+        work: |x, _| x[0].take(&x[1], 0),
+    },
     Workload { name: "gelu_5", operands: &["x"], form: "one Map", work: |x, _| x[0].gelu() },
     Workload {
         name: "tiny_10",
@@ -227,6 +246,8 @@ impl Described {
             "float32" => self.decoded(bytes, f32::from_le_bytes),
             "float64" => self.decoded(bytes, f64::from_le_bytes),
             "int32" => self.decoded(bytes, i32::from_le_bytes),
+            "int64" => self.decoded(bytes, i64::from_le_bytes),
+            "bool" => self.decoded(bytes, |[byte]: [u8; 1]| byte != 0),
             "uint8" => self.decoded(bytes, u8::from_le_bytes),
             other => bail!("dtype `{other}` is not one that the workloads have"),
         }

@@ -32,6 +32,19 @@ const EVERYTHING: &str = "graph {
   %25 = scalar c64 (1.5, nan:0xffc00001)
   %26 = scalar bool true
   %27 = scalar f64 -inf
+  %28 = input i64[4, 2]
+  %29 = take_along_axis %0, %28 axis 1
+  %30 = scatter_set %0, %28, %29 axis 1
+  %31 = scatter_add %0, %28, %29 axis 1
+  %32 = scatter_min %0, %28, %29 axis 1
+  %33 = scatter_max %0, %28, %29 axis 1
+  %34 = sort %0 axis 0
+  %35 = argsort %0 axis 1 descending
+  %36 = input f32[9]
+  %37 = searchsorted %36, %0
+  %38 = searchsorted %36, %0 right
+  %39 = input bool[4]
+  %40 = compress %39, %0 count 3
   return %5, %8, %8
 }
 ";

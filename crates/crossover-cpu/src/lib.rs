@@ -1,6 +1,6 @@
 //! The CPU backend: fused kernels as short programs of SIMD loops over tiles that stay in the first-level cache,
-//! split over threads above a measured amount of work; matrix products, scans and lookups as kernels of their own;
-//! and pooled host memory.
+//! split over threads above a measured amount of work; matrix products, scans, lookups, scatters and sorts as kernels of
+//! their own; and pooled host memory.
 //!
 //! Results do not depend on the number of threads, the level of [`Simd`], or how a kernel is cut into tiles.
 

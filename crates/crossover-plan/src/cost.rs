@@ -65,7 +65,13 @@ pub(crate) fn kernel(kernel: &Kernel, buffers: &[Buffer]) -> Cost {
                     2 * result * inner * complex
                 }
                 CallOp::Scan { .. } => result,
-                CallOp::Take { .. } => 0,
+                CallOp::Take { .. } | CallOp::Gather { .. } | CallOp::Compress => 0,
+                CallOp::Scatter { .. } => call.operands[1].layout.shape.size() as u64,
+                // Comparisons: the logarithm of the length for each element.
+                CallOp::Sort { axis, .. } => result * call.layout.shape[axis].max(2).ilog2() as u64,
+                CallOp::SearchSorted { .. } => {
+                    result * call.operands[0].layout.shape.size().max(2).ilog2() as u64
+                }
             };
             Cost { read, written: result * call.dtype.size() as u64, flops }
         }
@@ -118,6 +124,11 @@ pub(crate) fn name(kernel: &Kernel) -> String {
                 CallOp::MatMul => "matmul".to_string(),
                 CallOp::Scan { .. } => "scan".to_string(),
                 CallOp::Take { .. } => "take".to_string(),
+                CallOp::Gather { .. } => "take_along_axis".to_string(),
+                CallOp::Scatter { op, .. } => op.name().to_string(),
+                CallOp::Sort { indices, .. } => if indices { "argsort" } else { "sort" }.to_string(),
+                CallOp::SearchSorted { .. } => "searchsorted".to_string(),
+                CallOp::Compress => "compress".to_string(),
             };
         }
     };

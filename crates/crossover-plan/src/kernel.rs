@@ -13,7 +13,7 @@
 
 use crossover_core::{
     DType, Layout,
-    ops::{MapOp, cast, reduce::ReduceOp},
+    ops::{MapOp, cast, reduce::ReduceOp, scatter::ScatterOp},
 };
 use smallvec::SmallVec;
 
@@ -216,6 +216,36 @@ pub enum CallOp {
         /// The axis.
         axis: usize,
     },
+    /// Elements of the first operand along an axis, at the `i64` indices of the second, clamped into range.
+    Gather {
+        /// The axis.
+        axis: usize,
+    },
+    /// The first operand with the values of the third written or combined into it, at the `i64` indices of the second
+    /// along an axis, in row-major order; indices outside the axis write nothing.
+    Scatter {
+        /// What happens to an element that is written to.
+        op: ScatterOp,
+        /// The axis.
+        axis: usize,
+    },
+    /// Lines along an axis in the order of [`crossover_core::ops::order`], or the `i64` indices that sort them.
+    Sort {
+        /// The axis.
+        axis: usize,
+        /// Largest first; NaN is last all the same.
+        descending: bool,
+        /// Whether the result is indices.
+        indices: bool,
+    },
+    /// Where the elements of the second operand belong in the first, which has one axis, by bisection.
+    SearchSorted {
+        /// After equal elements instead of before them.
+        right: bool,
+    },
+    /// As many entries of the second operand as the result has, at which the first is true; zeros where there are
+    /// fewer.
+    Compress,
 }
 
 /// A library or hand-written kernel.

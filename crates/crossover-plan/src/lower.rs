@@ -118,6 +118,13 @@ fn call(item: &Item, id: ItemId, buffers: &mut Buffers<'_>) -> Call {
         Work::Op(Op::MatMul) => CallOp::MatMul,
         Work::Op(Op::Scan { op, axis }) => CallOp::Scan { op: *op, axis: *axis },
         Work::Op(Op::Take { axis }) => CallOp::Take { axis: *axis },
+        Work::Op(Op::Gather { axis }) => CallOp::Gather { axis: *axis },
+        Work::Op(Op::Scatter { op, axis }) => CallOp::Scatter { op: *op, axis: *axis },
+        Work::Op(Op::Sort { axis, descending, indices }) => {
+            CallOp::Sort { axis: *axis, descending: *descending, indices: *indices }
+        }
+        Work::Op(Op::SearchSorted { right }) => CallOp::SearchSorted { right: *right },
+        Work::Op(Op::Compress { .. }) => CallOp::Compress,
         other => unreachable!("{other:?} is fused or a source, never a call"),
     };
     let operands = item

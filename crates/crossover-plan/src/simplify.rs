@@ -70,7 +70,7 @@ impl Simplifier {
             return self.view(&node.op, base);
         }
         let mut args: SmallVec<[Arg; 3]> = node.args.iter().map(|a| self.value(*a)).collect();
-        if matches!(node.op, Op::MatMul | Op::Take { .. } | Op::Scan { .. }) {
+        if node.op.is_call() {
             args = args.into_iter().map(|a| self.in_memory(a)).collect();
         }
         if let Op::Reduce { op, axes, .. } = &node.op {

@@ -95,7 +95,8 @@
 
 pub use crossover_array::{
     Array, Axes, Builder, Complex, DType, Dims, Element, Error, Graph, Index, Indices, Key, Kind, Number,
-    Operand, Result, Runtime, Scalar, Shape, Simd, bf16, eval_all, f16, keepdims, random, s,
+    Operand, Padding, Result, Runtime, Scalar, Scatter, Shape, Side, Simd, Unique, bf16, eval_all, f16,
+    keepdims, random, s,
 };
 /// Graphs, ops, dtypes and the reference interpreter.
 pub use crossover_core as core;
@@ -112,5 +113,8 @@ pub use crossover_runtime as runtime;
 /// # Ok::<(), Error>(())
 /// ```
 pub mod prelude {
-    pub use crate::{Array, Complex, DType, Error, Index, Key, Runtime, eval_all, keepdims, random, s};
+    pub use crate::{
+        Array, Complex, DType, Error, Index, Key, Padding, Runtime, Scatter, Side, eval_all, keepdims,
+        random, s,
+    };
 }

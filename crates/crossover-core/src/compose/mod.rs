@@ -7,26 +7,44 @@
 //! Compositions that average or normalise compute 16-bit inputs in `f32` and round once at the end.
 
 mod arange;
+mod histogram;
 mod layer_norm;
 mod matmul;
 mod mean;
 mod normal;
+mod pad;
+mod repeat;
+mod roll;
+mod scatter;
+mod search;
 mod softmax;
+mod sort;
 mod standardise;
 mod sum;
+mod take;
+mod triangle;
 mod truth;
 mod uniform;
 mod var;
 
 pub use self::{
     arange::{arange, eye, linspace},
+    histogram::{bincount, histogram},
     layer_norm::layer_norm,
     matmul::matmul,
     mean::mean,
     normal::normal,
+    pad::{Padding, pad},
+    repeat::{repeat, tile},
+    roll::roll,
+    scatter::{scatter, scatter_along},
+    search::{isin, searchsorted},
     softmax::{log_softmax, softmax},
+    sort::{argsort, sort, top_k},
     standardise::standardise,
     sum::{cumulative_sum, prod, sum},
+    take::{gather, take, take_along_axis, wrapped},
+    triangle::{tril, triu},
     truth::{all, any},
     uniform::uniform,
     var::{std, var},

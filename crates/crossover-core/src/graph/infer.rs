@@ -1,6 +1,6 @@
 //! The type of a node from the types of its operands, or what is wrong with them.
 
-use super::{Axes, Op, Type};
+use super::{Axes, Op, Type, lookup};
 use crate::{
     DType, Error, Layout, Result, Shape,
     ops::{cast, reduce::ReduceOp},
@@ -12,8 +12,9 @@ impl Op {
         Some(match self {
             Op::Input { .. } | Op::Scalar { .. } | Op::Index { .. } => 0,
             Op::Map(op) => op.arity(),
-            Op::Where => 3,
-            Op::Take { .. } | Op::MatMul => 2,
+            Op::Where | Op::Scatter { .. } => 3,
+            Op::Take { .. } | Op::Gather { .. } | Op::SearchSorted { .. } | Op::Compress { .. } => 2,
+            Op::MatMul => 2,
             Op::Concat { .. } => return None,
             _ => 1,
         })
@@ -78,6 +79,11 @@ impl Op {
                 shape.dims_mut()[*axis] = args[1].shape[0];
                 Ok(Type { dtype: args[0].dtype, shape: Shape::checked(op, shape.iter().copied())? })
             }
+            Op::Gather { .. }
+            | Op::Scatter { .. }
+            | Op::Sort { .. }
+            | Op::SearchSorted { .. }
+            | Op::Compress { .. } => lookup::infer(self, args),
             Op::MatMul => infer_matmul(args[0], args[1]),
             _ => Ok(Type { dtype: args[0].dtype, shape: self.infer_view(&args[0].shape)? }),
         }
@@ -178,14 +184,14 @@ fn check_strided(layout: &Layout, from: &Shape) -> Result<()> {
     Ok(())
 }
 
-fn check_axes(op: &'static str, shape: &Shape, axes: &[usize]) -> Result<()> {
+pub(super) fn check_axes(op: &'static str, shape: &Shape, axes: &[usize]) -> Result<()> {
     match axes.iter().find(|&&a| a >= shape.rank()) {
         Some(&axis) => Err(Error::Axis { op, axis: axis as i64, shape: shape.clone() }),
         None => Ok(()),
     }
 }
 
-fn check_dtype(op: &'static str, given: &Type, wanted: DType) -> Result<()> {
+pub(super) fn check_dtype(op: &'static str, given: &Type, wanted: DType) -> Result<()> {
     if given.dtype == wanted {
         return Ok(());
     }

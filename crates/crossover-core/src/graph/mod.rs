@@ -9,6 +9,7 @@
 mod infer;
 pub(crate) mod lexer;
 pub(crate) mod literal;
+mod lookup;
 mod op;
 pub(crate) mod read;
 mod verify;

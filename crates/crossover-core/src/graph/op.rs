@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::{
     DType, Layout, Shape, Span,
-    ops::{MapOp, reduce::ReduceOp},
+    ops::{MapOp, reduce::ReduceOp, scatter::ScatterOp},
 };
 
 /// Axes of a shape, as positions.
@@ -103,6 +103,40 @@ pub enum Op {
         /// The axis.
         axis: usize,
     },
+    /// Elements along an axis by index. Operands: values, and `i64` indices that differ from them in length along the
+    /// axis only; each index is clamped.
+    Gather {
+        /// The axis.
+        axis: usize,
+    },
+    /// The first operand with values written or combined into it along an axis, in row-major order. Operands: the
+    /// array, `i64` indices, values shaped as the indices. Indices outside the axis write nothing.
+    Scatter {
+        /// What happens to an element that is written to.
+        op: ScatterOp,
+        /// The axis.
+        axis: usize,
+    },
+    /// Lines along an axis in the order of [`crate::ops::order`], stably; or the `i64` indices that would sort them.
+    Sort {
+        /// The axis.
+        axis: usize,
+        /// Largest first; NaN is last all the same.
+        descending: bool,
+        /// Whether the result is indices.
+        indices: bool,
+    },
+    /// Where each value belongs in a sorted line, as `i64`, by bisection. Operands: the line, the values.
+    SearchSorted {
+        /// After equal elements instead of before them.
+        right: bool,
+    },
+    /// The first entries at which a mask is true; zeros where there are fewer. Operands: `bool` with one axis, and
+    /// values with as many entries along their first axis.
+    Compress {
+        /// How many entries the result has.
+        count: usize,
+    },
     /// Matrix product over the last two axes; leading axes are equal. Error bound: see `compose::matmul`.
     MatMul,
 }
@@ -129,6 +163,12 @@ impl Op {
             Op::Strided(_) => "strided",
             Op::Concat { .. } => "concat",
             Op::Take { .. } => "take",
+            Op::Gather { .. } => "take_along_axis",
+            Op::Scatter { op, .. } => op.name(),
+            Op::Sort { indices: true, .. } => "argsort",
+            Op::Sort { .. } => "sort",
+            Op::SearchSorted { .. } => "searchsorted",
+            Op::Compress { .. } => "compress",
             Op::MatMul => "matmul",
         }
     }
@@ -157,5 +197,20 @@ impl Op {
     /// Whether each element of the result depends on one element of each operand, at the same index.
     pub fn is_elementwise(&self) -> bool {
         matches!(self, Op::Map(_) | Op::Cast(_) | Op::Where)
+    }
+
+    /// Whether the op is a kernel of its own, which reads its operands from memory.
+    pub fn is_call(&self) -> bool {
+        matches!(
+            self,
+            Op::Scan { .. }
+                | Op::Take { .. }
+                | Op::Gather { .. }
+                | Op::Scatter { .. }
+                | Op::Sort { .. }
+                | Op::SearchSorted { .. }
+                | Op::Compress { .. }
+                | Op::MatMul
+        )
     }
 }

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     Error, Layout, Result, Scalar, Shape, Span,
     graph::Type,
-    ops::{MapOp, reduce::ReduceOp},
+    ops::{MapOp, reduce::ReduceOp, scatter::ScatterOp},
 };
 
 /// Largest slot number a scalar may name; slots below a named one are filled, so text must not choose freely.
@@ -105,6 +105,11 @@ impl<'a> Reader<'a> {
             let args = self.operands(lexer)?;
             return self.graph.push(Op::Map(op), &args);
         }
+        if let Some(op) = ScatterOp::from_name(word) {
+            let args = self.operands(lexer)?;
+            let axis = read_axis(lexer)?;
+            return self.graph.push(Op::Scatter { op, axis }, &args);
+        }
         if let Some(op) = ReduceOp::from_name(word) {
             let args = self.operands(lexer)?;
             lexer.expect_word("axes")?;
@@ -156,6 +161,17 @@ impl<'a> Reader<'a> {
             "cumulative_prod" => Op::Scan { op: ReduceOp::Prod, axis: read_axis(lexer)? },
             "concat" => Op::Concat { axis: read_axis(lexer)? },
             "take" => Op::Take { axis: read_axis(lexer)? },
+            "take_along_axis" => Op::Gather { axis: read_axis(lexer)? },
+            "sort" | "argsort" => Op::Sort {
+                axis: read_axis(lexer)?,
+                descending: lexer.accept_word("descending"),
+                indices: word == "argsort",
+            },
+            "searchsorted" => Op::SearchSorted { right: lexer.accept_word("right") },
+            "compress" => {
+                lexer.expect_word("count")?;
+                Op::Compress { count: read_number(lexer, "a number of entries")? }
+            }
             "reshape" => Op::Reshape(shape_after_to(lexer)?),
             "expand" => Op::Expand(shape_after_to(lexer)?),
             "permute" | "flip" => {
@@ -281,8 +297,10 @@ fn read_span(lexer: &mut Lexer<'_>, axis: Option<usize>) -> Result<Span> {
 }
 
 /// Ops that are neither elementwise nor reductions and take operands.
-const OTHERS: [&str; 14] = [
+const OTHERS: [&str; 19] = [
+    "argsort",
     "cast",
+    "compress",
     "concat",
     "cumulative_prod",
     "cumulative_sum",
@@ -292,9 +310,12 @@ const OTHERS: [&str; 14] = [
     "permute",
     "random",
     "reshape",
+    "searchsorted",
     "slice",
+    "sort",
     "strided",
     "take",
+    "take_along_axis",
     "where",
 ];
 
@@ -302,6 +323,7 @@ const OTHERS: [&str; 14] = [
 fn unknown(word: &str) -> String {
     let names = MapOp::ALL.iter().map(|op| op.name());
     let names = names.chain(ReduceOp::ALL.iter().map(|op| op.name())).chain(OTHERS);
+    let names = names.chain(ScatterOp::ALL.iter().map(|op| op.name()));
     let nearest = names
         .chain(["input", "scalar", "index"])
         .map(|name| (distance(word, name), name))

@@ -70,7 +70,16 @@ fn attributes(f: &mut fmt::Formatter<'_>, node: &Node) -> fmt::Result {
         Op::Reduce { axes, keepdims, .. } => {
             write!(f, " axes {axes:?}{}", if *keepdims { " keepdims" } else { "" })
         }
-        Op::Scan { axis, .. } | Op::Concat { axis } | Op::Take { axis } => write!(f, " axis {axis}"),
+        Op::Scan { axis, .. }
+        | Op::Concat { axis }
+        | Op::Take { axis }
+        | Op::Gather { axis }
+        | Op::Scatter { axis, .. } => write!(f, " axis {axis}"),
+        Op::Sort { axis, descending, .. } => {
+            write!(f, " axis {axis}{}", if *descending { " descending" } else { "" })
+        }
+        Op::SearchSorted { right } => f.write_str(if *right { " right" } else { "" }),
+        Op::Compress { count } => write!(f, " count {count}"),
         Op::Reshape(shape) | Op::Expand(shape) => write!(f, " to {shape}"),
         Op::Permute(axes) | Op::Flip(axes) => write!(f, " axes {axes:?}"),
         Op::Slice(spans) => {

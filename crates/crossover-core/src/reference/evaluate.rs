@@ -1,6 +1,6 @@
 //! A whole graph, one node at a time.
 
-use super::{Tensor, elementwise::map, matmul::matmul, movement, reduce};
+use super::{Tensor, elementwise::map, lookup, matmul::matmul, movement, reduce};
 use crate::{
     DType, Error, Graph, Result, Scalar, Shape,
     graph::{Node, Op},
@@ -111,6 +111,13 @@ fn evaluate_node(node: &Node, args: &[&Tensor]) -> Result<Tensor> {
         Op::Scan { op, axis } => elements(node, reduce::scan(*op, *axis, args[0])),
         Op::Concat { axis } => elements(node, movement::concat(*axis, &node.ty.shape, args)),
         Op::Take { axis } => elements(node, movement::take(*axis, &node.ty.shape, args[0], args[1])),
+        Op::Gather { axis } => elements(node, lookup::gather(*axis, args[0], args[1])),
+        Op::Scatter { op, axis } => elements(node, lookup::scatter(*op, *axis, args[0], args[1], args[2])),
+        Op::Sort { axis, descending, indices } => {
+            elements(node, lookup::sort(*axis, *descending, *indices, args[0]))
+        }
+        Op::SearchSorted { right } => elements(node, lookup::search(*right, args[0], args[1])),
+        Op::Compress { count } => elements(node, lookup::compress(*count, args[0], args[1])),
         Op::MatMul => elements(node, matmul(args[0], args[1])),
         view => elements(node, movement::view(view, &node.ty.shape, args[0])),
     }

@@ -10,7 +10,7 @@ use super::{Pattern, Tensor};
 use crate::{
     DType, Error, Graph, Layout, NodeId, Result, Scalar, Shape, Span,
     graph::{Axes, Op},
-    ops::{Class, MapOp, reduce::ReduceOp},
+    ops::{Class, MapOp, reduce::ReduceOp, scatter::ScatterOp},
     philox,
 };
 
@@ -27,7 +27,7 @@ pub struct GraphOptions {
     pub views: bool,
     /// Reductions, and rows or columns that use their own reductions.
     pub reductions: bool,
-    /// Scans, concat and take.
+    /// Scans, concat, take, scatters, sorts and searches.
     pub calls: bool,
     /// Matrix products, which backends need not reproduce bit for bit.
     pub matmul: bool,
@@ -422,7 +422,7 @@ impl Generator<'_> {
     fn call(&mut self, x: NodeId) -> Result<NodeId> {
         let shape = self.shape_of(x);
         let axis = self.dice.below(shape.rank());
-        match self.dice.below(4) {
+        match self.dice.below(8) {
             0 => {
                 let op = if self.dice.chance(70) { ReduceOp::Sum } else { ReduceOp::Prod };
                 self.push(Op::Scan { op, axis }, &[x])
@@ -439,11 +439,61 @@ impl Generator<'_> {
                 }
                 self.push(Op::Concat { axis }, &parts)
             }
-            _ => {
+            3 => {
                 let indices = self.graph.input(DType::I64, Shape::from([1 + self.dice.below(9)]))?;
                 self.push(Op::Take { axis }, &[x, indices])
             }
+            _ => self.lookup(x, axis),
         }
+    }
+
+    /// Gathers, scatters, sorts, searches and masks.
+    fn lookup(&mut self, x: NodeId, axis: usize) -> Result<NodeId> {
+        let shape = self.shape_of(x);
+        if axis >= shape.rank() {
+            return Err(unfit());
+        }
+        match self.dice.below(5) {
+            0 => {
+                let indices = self.indices(&shape, axis)?;
+                self.push(Op::Gather { axis }, &[x, indices])
+            }
+            1 => {
+                let indices = self.indices(&shape, axis)?;
+                let taken = self.push(Op::Gather { axis }, &[x, indices])?;
+                let values = self.partner(taken)?;
+                let op = ScatterOp::ALL[self.dice.below(4)];
+                self.push(Op::Scatter { op, axis }, &[x, indices, values])
+            }
+            2 => {
+                let (descending, indices) = (self.dice.chance(40), self.dice.chance(50));
+                self.push(Op::Sort { axis, descending, indices }, &[x])
+            }
+            3 => {
+                let line = self.graph.input(self.dtype_of(x), Shape::from([self.dice.below(40)]))?;
+                let line = self.push(Op::Sort { axis: 0, descending: false, indices: false }, &[line])?;
+                let right = self.dice.chance(50);
+                self.push(Op::SearchSorted { right }, &[line, x])
+            }
+            _ => {
+                let mask = self.graph.input(DType::Bool, Shape::from([shape[0]]))?;
+                let count = self.dice.below(shape[0] + 1);
+                self.push(Op::Compress { count }, &[mask, x])
+            }
+        }
+    }
+
+    /// Indices into an axis, most of them inside, one per element or one per slice.
+    fn indices(&mut self, shape: &Shape, axis: usize) -> Result<NodeId> {
+        let mut whole = shape.clone();
+        whole.dims_mut()[axis] = 1 + self.dice.below(9);
+        let repeat = self.dice.chance(40);
+        let given = (0..shape.rank()).map(|a| if a == axis || !repeat { whole[a] } else { 1 }).collect();
+        let indices = self.graph.input(DType::I64, given)?;
+        let length = self.graph.scalar(Scalar::from_bits(DType::I64, [shape[axis] as u64 + 1, 0]));
+        let lengths = self.push(Op::Expand(self.shape_of(indices)), &[length])?;
+        let inside = self.push(Op::Map(MapOp::Remainder), &[indices, lengths])?;
+        if repeat { self.push(Op::Expand(whole), &[inside]) } else { Ok(inside) }
     }
 
     fn matmul(&mut self, x: NodeId) -> Result<NodeId> {

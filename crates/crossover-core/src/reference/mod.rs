@@ -3,7 +3,7 @@
 //! [`map`] is one elementwise op on single values, [`evaluate`] a whole graph node by node. Every backend must give
 //! the same bits, except for [`crate::graph::Op::MatMul`], whose result here is the centre of an error bound.
 //!
-//! NaN bits. Movement (views, `concat`, `take`, `where`) and ops whose rule is
+//! NaN bits. Movement (views, `concat`, `take`, sorts, masks, `where`) and ops whose rule is
 //! [`NanRule::Exact`](crate::ops::NanRule) keep the bits of a NaN, in 16-bit dtypes too. Whatever else an op,
 //! a reduction, a scan, a matrix product or a conversion makes, a NaN result is the canonical one of its dtype.
 //! The one conversion that is movement is from a 16-bit float to `f32`: the payload keeps its place.
@@ -15,6 +15,7 @@ pub mod corpus;
 mod elementwise;
 mod evaluate;
 mod generate;
+mod lookup;
 mod matmul;
 mod movement;
 mod pattern;

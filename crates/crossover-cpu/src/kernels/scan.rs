@@ -98,7 +98,7 @@ impl Executable for Scan {
 }
 
 /// An element as memory has it and as sums carry it.
-trait Carried: Copy {
+pub(super) trait Carried: Copy {
     type Held: Copy;
     fn hold(self) -> Self::Held;
     fn release(held: Self::Held) -> Self;
@@ -118,10 +118,10 @@ macro_rules! carried {
 
 /// A 16-bit float in memory.
 #[derive(Clone, Copy)]
-struct F16(u16);
+pub struct F16(pub(super) u16);
 /// A 16-bit float in memory.
 #[derive(Clone, Copy)]
-struct BF16(u16);
+pub struct BF16(pub(super) u16);
 
 carried! {
     i8, i8, |x| x, |x| x; i16, i16, |x| x, |x| x; i32, i32, |x| x, |x| x; i64, i64, |x| x, |x| x;
