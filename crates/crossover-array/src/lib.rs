@@ -29,6 +29,7 @@ mod logic;
 mod lookup;
 mod mask;
 mod node;
+mod norm;
 mod operand;
 mod operators;
 mod order;
@@ -39,11 +40,15 @@ mod reduce;
 mod runtime;
 mod select;
 mod sets;
+mod scan;
 mod views;
 
 pub use array::{Array, eval_all};
 pub use axes::{Axes, Dims, keepdims};
-pub use crossover_core::{DType, Element, Graph, Kind, Number, Scalar, Shape, compose::Padding};
+pub use crossover_core::{
+    DType, Element, Graph, Kind, Number, Scalar, Shape,
+    compose::{MatrixNorm, Padding},
+};
 pub use crossover_cpu::Simd;
 pub use error::{Error, Result};
 pub use half::{bf16, f16};

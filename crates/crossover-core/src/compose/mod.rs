@@ -8,9 +8,12 @@
 
 mod arange;
 mod histogram;
+mod diff;
 mod layer_norm;
+mod logsumexp;
 mod matmul;
 mod mean;
+mod norm;
 mod normal;
 mod pad;
 mod repeat;
@@ -30,9 +33,12 @@ mod var;
 pub use self::{
     arange::{arange, eye, linspace},
     histogram::{bincount, histogram},
+    diff::diff,
     layer_norm::layer_norm,
+    logsumexp::logsumexp,
     matmul::matmul,
     mean::mean,
+    norm::{MatrixNorm, matrix_norm, vector_norm},
     normal::normal,
     pad::{Padding, pad},
     repeat::{repeat, tile},
@@ -42,10 +48,10 @@ pub use self::{
     softmax::{log_softmax, softmax},
     sort::{argsort, sort, top_k},
     standardise::standardise,
-    sum::{cumulative_sum, prod, sum},
+    sum::{cumulative_prod, cumulative_sum, prod, sum},
     take::{gather, take, take_along_axis, wrapped},
     triangle::{tril, triu},
-    truth::{all, any},
+    truth::{all, any, count_nonzero, isfinite, isinf, isnan, signbit, truth},
     uniform::uniform,
     var::{std, var},
 };
@@ -94,6 +100,11 @@ pub fn cast<B: Build>(b: &mut B, x: &B::Value, dtype: DType) -> Result<B::Value>
 /// Repeats to a shape, if there is anything to repeat.
 pub fn expand<B: Build>(b: &mut B, x: &B::Value, shape: &Shape) -> Result<B::Value> {
     if b.ty(x).shape == *shape { Ok(x.clone()) } else { b.push(Op::Expand(shape.clone()), &[x]) }
+}
+
+/// The same elements under another shape, if it is another.
+pub fn reshape<B: Build>(b: &mut B, x: &B::Value, shape: &Shape) -> Result<B::Value> {
+    if b.ty(x).shape == *shape { Ok(x.clone()) } else { b.push(Op::Reshape(shape.clone()), &[x]) }
 }
 
 /// A host number as an operand beside an array of dtype `beside`.
