@@ -216,11 +216,16 @@ impl Backend for CpuBackend {
             }
             Kernel::Call(call) => call,
         };
-        match call.op {
+        match &call.op {
             CallOp::MatMul => Ok(Box::new(kernels::MatMul::new(call, tiles, threads, self.pool.clone())?)),
-            CallOp::Scan { op, axis } => Ok(Box::new(kernels::Scan::new(call, op, axis, threads)?)),
-            CallOp::Take { axis } => Ok(Box::new(kernels::Take::new(call, axis, tiles, threads)?)),
-            ref other => {
+            CallOp::Scan { op, axis } => Ok(Box::new(kernels::Scan::new(call, *op, *axis, threads)?)),
+            CallOp::Take { axis } => Ok(Box::new(kernels::Take::new(call, *axis, tiles, threads)?)),
+            CallOp::Fft { kind, axes, scale } => kernels::fft(call, *kind, axes, *scale, threads),
+            CallOp::Linalg(op) => kernels::linalg(call, *op, threads, self.pool.clone()),
+            CallOp::Convolve { mode, boundary } => {
+                kernels::convolve(call, *mode, *boundary, self.simd, threads, self.pool.clone())
+            }
+            other => {
                 Err(Error::Unsupported { device: "CPU".into(), what: format!("the call {other:?}") })
             }
         }

@@ -13,7 +13,14 @@
 
 use crossover_core::{
     DType, Layout,
-    ops::{MapOp, cast, reduce::ReduceOp},
+    graph::Axes,
+    ops::{
+        MapOp, cast,
+        convolve::{Boundary, ConvolveMode},
+        fft::{FftKind, FftScale},
+        linalg::LinalgOp,
+        reduce::ReduceOp,
+    },
 };
 use smallvec::SmallVec;
 
@@ -215,6 +222,24 @@ pub enum CallOp {
     Take {
         /// The axis.
         axis: usize,
+    },
+    /// Fourier transform along axes.
+    Fft {
+        /// Which transform.
+        kind: FftKind,
+        /// The axes, sorted; one for real transforms.
+        axes: Axes,
+        /// What the result is multiplied by.
+        scale: FftScale,
+    },
+    /// A decomposition of the matrices in the last two axes.
+    Linalg(LinalgOp),
+    /// Direct convolution of the first operand with the second; the third is the value outside.
+    Convolve {
+        /// Which part is returned.
+        mode: ConvolveMode,
+        /// What lies outside the first operand.
+        boundary: Boundary,
     },
 }
 

@@ -118,6 +118,11 @@ fn call(item: &Item, id: ItemId, buffers: &mut Buffers<'_>) -> Call {
         Work::Op(Op::MatMul) => CallOp::MatMul,
         Work::Op(Op::Scan { op, axis }) => CallOp::Scan { op: *op, axis: *axis },
         Work::Op(Op::Take { axis }) => CallOp::Take { axis: *axis },
+        Work::Op(Op::Fft { kind, axes, scale }) => {
+            CallOp::Fft { kind: *kind, axes: axes.clone(), scale: *scale }
+        }
+        Work::Op(Op::Linalg(op)) => CallOp::Linalg(*op),
+        Work::Op(Op::Convolve { mode, boundary }) => CallOp::Convolve { mode: *mode, boundary: *boundary },
         other => unreachable!("{other:?} is fused or a source, never a call"),
     };
     let operands = item

@@ -70,7 +70,15 @@ impl Simplifier {
             return self.view(&node.op, base);
         }
         let mut args: SmallVec<[Arg; 3]> = node.args.iter().map(|a| self.value(*a)).collect();
-        if matches!(node.op, Op::MatMul | Op::Take { .. } | Op::Scan { .. }) {
+        if matches!(
+            node.op,
+            Op::MatMul
+                | Op::Take { .. }
+                | Op::Scan { .. }
+                | Op::Fft { .. }
+                | Op::Linalg(_)
+                | Op::Convolve { .. }
+        ) {
             args = args.into_iter().map(|a| self.in_memory(a)).collect();
         }
         if let Op::Reduce { op, axes, .. } = &node.op {

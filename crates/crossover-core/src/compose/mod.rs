@@ -7,7 +7,12 @@
 //! Compositions that average or normalise compute 16-bit inputs in `f32` and round once at the end.
 
 mod arange;
+mod contract;
+mod convolve;
+mod einsum;
+mod fft;
 mod layer_norm;
+pub mod linalg;
 mod matmul;
 mod mean;
 mod normal;
@@ -20,6 +25,10 @@ mod var;
 
 pub use self::{
     arange::{arange, eye, linspace},
+    contract::{cross, diagonal, outer, tensordot, trace, vecdot},
+    convolve::{ConvolveMethod, convolve, correlate, fft_pays, quick_length},
+    einsum::einsum,
+    fft::{FftNorm, fftfreq, fftn, fftshift, hfft, ihfft, irfftn, rfftfreq, rfftn},
     layer_norm::layer_norm,
     matmul::matmul,
     mean::mean,

@@ -3,7 +3,7 @@
 use super::{Axes, Op, Type};
 use crate::{
     DType, Error, Layout, Result, Shape,
-    ops::{cast, reduce::ReduceOp},
+    ops::{cast, convolve, reduce::ReduceOp},
 };
 
 impl Op {
@@ -14,6 +14,8 @@ impl Op {
             Op::Map(op) => op.arity(),
             Op::Where => 3,
             Op::Take { .. } | Op::MatMul => 2,
+            Op::Convolve { .. } => 3,
+            Op::Linalg(op) => op.arity(),
             Op::Concat { .. } => return None,
             _ => 1,
         })
@@ -79,6 +81,9 @@ impl Op {
                 Ok(Type { dtype: args[0].dtype, shape: Shape::checked(op, shape.iter().copied())? })
             }
             Op::MatMul => infer_matmul(args[0], args[1]),
+            Op::Fft { kind, axes, .. } => kind.infer(axes, args[0]),
+            Op::Linalg(op) => op.infer(args),
+            Op::Convolve { mode, .. } => convolve::infer(*mode, args),
             _ => Ok(Type { dtype: args[0].dtype, shape: self.infer_view(&args[0].shape)? }),
         }
     }

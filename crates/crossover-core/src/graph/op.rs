@@ -6,7 +6,13 @@ use smallvec::SmallVec;
 
 use crate::{
     DType, Layout, Shape, Span,
-    ops::{MapOp, reduce::ReduceOp},
+    ops::{
+        MapOp,
+        convolve::{Boundary, ConvolveMode},
+        fft::{FftKind, FftScale},
+        linalg::LinalgOp,
+        reduce::ReduceOp,
+    },
 };
 
 /// Axes of a shape, as positions.
@@ -105,6 +111,24 @@ pub enum Op {
     },
     /// Matrix product over the last two axes; leading axes are equal. Error bound: see `compose::matmul`.
     MatMul,
+    /// Fourier transform along axes. Error bound: see [`crate::ops::fft`].
+    Fft {
+        /// Which transform.
+        kind: FftKind,
+        /// The axes, sorted; one for real transforms.
+        axes: Axes,
+        /// What the result is multiplied by.
+        scale: FftScale,
+    },
+    /// A decomposition of the matrices in the last two axes. Error bound: see [`crate::ops::linalg`].
+    Linalg(LinalgOp),
+    /// Direct convolution. Operands: values, kernel, and the fill value, which is without axes.
+    Convolve {
+        /// Which part is returned.
+        mode: ConvolveMode,
+        /// What lies outside the values.
+        boundary: Boundary,
+    },
 }
 
 impl Op {
@@ -130,6 +154,9 @@ impl Op {
             Op::Concat { .. } => "concat",
             Op::Take { .. } => "take",
             Op::MatMul => "matmul",
+            Op::Fft { kind, .. } => kind.name(),
+            Op::Linalg(op) => op.name(),
+            Op::Convolve { .. } => "convolve",
         }
     }
 
@@ -152,6 +179,11 @@ impl Op {
             self,
             Op::Reshape(_) | Op::Permute(_) | Op::Expand(_) | Op::Flip(_) | Op::Slice(_) | Op::Strided(_)
         )
+    }
+
+    /// Whether every device gives the same bits; otherwise an error bound is stated.
+    pub fn is_exact(&self) -> bool {
+        !matches!(self, Op::MatMul | Op::Fft { .. } | Op::Linalg(_))
     }
 
     /// Whether each element of the result depends on one element of each operand, at the same index.
