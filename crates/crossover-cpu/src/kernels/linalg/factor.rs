@@ -141,9 +141,7 @@ pub(super) fn solve<T: Field>(
 /// The lower factor of the lower triangle, or the upper one of the upper triangle.
 pub(super) fn cholesky<T: Field>(mut a: MatMut<'_, T>, upper: bool, out: &mut [T]) -> Result<(), Failure> {
     let n = a.nrows();
-    if upper {
-        mirror(a.as_mut());
-    }
+    self_adjoint(a.as_mut(), upper);
     let request = llt::factor::cholesky_in_place_scratch::<T>(n, Par::Seq, Default::default());
     let mut memory = workspace(request)?;
     let stack = MemStack::new(&mut memory);
@@ -171,9 +169,14 @@ pub(super) fn cholesky<T: Field>(mut a: MatMut<'_, T>, upper: bool, out: &mut [T
     Ok(())
 }
 
-/// Puts the adjoint of the upper triangle into the lower one.
-pub(super) fn mirror<T: Field>(mut a: MatMut<'_, T>) {
+/// Makes the lower triangle that of a self-adjoint matrix: the adjoint of the upper one if that is to be read, and
+/// nothing imaginary on the diagonal.
+pub(super) fn self_adjoint<T: Field>(mut a: MatMut<'_, T>, upper: bool) {
     for j in 0..a.ncols() {
+        a[(j, j)] = T::narrow(Complex::new(a[(j, j)].wide().re, 0.0));
+        if !upper {
+            continue;
+        }
         for i in j + 1..a.nrows() {
             a[(i, j)] = a[(j, i)].conjugate();
         }

@@ -10,7 +10,7 @@ use faer::{
 
 use super::{
     Failure,
-    factor::{mirror, write},
+    factor::{self, write},
     field::Field,
     workspace,
 };
@@ -86,9 +86,7 @@ fn self_adjoint<T: Field>(
     vectors: Option<MatMut<'_, T>>,
 ) -> Result<Diag<T>, Failure> {
     let n = a.nrows();
-    if upper {
-        mirror(a.as_mut());
-    }
+    factor::self_adjoint(a.as_mut(), upper);
     let compute = match vectors {
         Some(_) => evd::ComputeEigenvectors::Yes,
         None => evd::ComputeEigenvectors::No,
