@@ -343,7 +343,8 @@ fn decompositions_satisfy_what_defines_them() {
             op,
             LinalgOp::Qr { .. } | LinalgOp::Svd { .. } | LinalgOp::Eigh { .. } | LinalgOp::Eig | LinalgOp::EigVals
         );
-        if unique || (op == LinalgOp::EigVals && m <= 20) {
+        // The textbook's iterations are slow.
+        if (unique || op == LinalgOp::EigVals) && m.max(n) <= 16 {
             let mut expected = wide(ty.dtype, &reference::evaluate(&graph, &inputs).unwrap()[0].bytes);
             let mut got = out.clone();
             if op == LinalgOp::EigVals {

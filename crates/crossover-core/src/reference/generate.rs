@@ -10,7 +10,11 @@ use super::{Pattern, Tensor};
 use crate::{
     DType, Error, Graph, Layout, NodeId, Result, Scalar, Shape, Span,
     graph::{Axes, Op},
-    ops::{Class, MapOp, reduce::ReduceOp},
+    ops::{
+        Class, MapOp,
+        convolve::{Boundary, ConvolveMode},
+        reduce::ReduceOp,
+    },
     philox,
 };
 
@@ -27,7 +31,7 @@ pub struct GraphOptions {
     pub views: bool,
     /// Reductions, and rows or columns that use their own reductions.
     pub reductions: bool,
-    /// Scans, concat and take.
+    /// Scans, concat, take and convolve.
     pub calls: bool,
     /// Matrix products, which backends need not reproduce bit for bit.
     pub matmul: bool,
@@ -422,7 +426,8 @@ impl Generator<'_> {
     fn call(&mut self, x: NodeId) -> Result<NodeId> {
         let shape = self.shape_of(x);
         let axis = self.dice.below(shape.rank());
-        match self.dice.below(4) {
+        match self.dice.below(5) {
+            4 => self.convolve(x),
             0 => {
                 let op = if self.dice.chance(70) { ReduceOp::Sum } else { ReduceOp::Prod };
                 self.push(Op::Scan { op, axis }, &[x])
@@ -444,6 +449,18 @@ impl Generator<'_> {
                 self.push(Op::Take { axis }, &[x, indices])
             }
         }
+    }
+
+    /// Convolution with a small kernel, whose reference is not slow.
+    fn convolve(&mut self, x: NodeId) -> Result<NodeId> {
+        let (dtype, shape) = (self.dtype_of(x), self.shape_of(x));
+        let lengths = shape.iter().map(|&n| 1 + self.dice.below(n.min(3)));
+        let kernel: Vec<usize> = lengths.collect();
+        let mode = ConvolveMode::ALL[self.dice.below(3)];
+        let boundary = Boundary::ALL[self.dice.below(3)];
+        let fill = self.scalar(dtype);
+        let kernel = self.graph.input(dtype, Shape::from(kernel))?;
+        self.push(Op::Convolve { mode, boundary }, &[x, kernel, fill])
     }
 
     fn matmul(&mut self, x: NodeId) -> Result<NodeId> {
