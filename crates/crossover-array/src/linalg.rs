@@ -204,8 +204,7 @@ pub fn svd_full(x: &Array) -> (Array, Array, Array) {
 /// ```
 #[track_caller]
 pub fn eigh(x: &Array) -> (Array, Array) {
-    let [values, vectors] =
-        Array::build_several([x], |b, [x]| core::eigh(b, x, false).map(|(w, v)| [w, v]));
+    let [values, vectors] = Array::build_several([x], |b, [x]| core::eigh(b, x, false).map(|(w, v)| [w, v]));
     (values, vectors)
 }
 

@@ -186,10 +186,17 @@ fn decompositions_of_strided_batches_give_the_matrix_back() -> Result<()> {
     assert!(close(&(&sign * log.exp()), &w.prod(-1), 1e-8)?);
     let y = linalg::solve(&square, &normal(2, &[4, 2]));
     assert!(close(&square.matmul(&y), &normal(2, &[4, 2]).broadcast_to([3, 4, 2]), 1e-9)?);
-    assert!(close(&linalg::inv(&square).matmul(&square), &Array::eye::<f64>(4).broadcast_to([3, 4, 4]), 1e-9)?);
+    assert!(close(
+        &linalg::inv(&square).matmul(&square),
+        &Array::eye::<f64>(4).broadcast_to([3, 4, 4]),
+        1e-9
+    )?);
     assert!(close(&x.matmul(&linalg::pinv(&x, None)).matmul(&x), &x, 1e-12)?);
     assert!(close(&linalg::matrix_power(&square, -2), &linalg::inv(&square.matmul(&square)), 1e-6)?);
-    assert_eq!(linalg::matrix_power(&square, 0).index(1).to_vec::<f64>()?, Array::eye::<f64>(4).to_vec::<f64>()?);
+    assert_eq!(
+        linalg::matrix_power(&square, 0).index(1).to_vec::<f64>()?,
+        Array::eye::<f64>(4).to_vec::<f64>()?
+    );
     assert_eq!(linalg::matrix_rank(&x.slice(s![.., .., ..2]), None).to_vec::<i64>()?, [2, 2, 2]);
     assert!(close(&linalg::matrix_norm(&x, MatrixNorm::Spectral), &values.max(-1), 1e-13)?);
     assert!(close(&linalg::matrix_norm(&x, MatrixNorm::Nuclear), &values.sum(-1), 1e-13)?);
@@ -219,7 +226,10 @@ fn integers_and_halves_are_widened() {
     assert_eq!(linalg::eigvalsh(&Array::ones_dtype([2, 2], DType::C64)).dtype(), DType::F32);
     assert_eq!(fft::fft(&Array::ones_dtype([2], DType::F16)).dtype(), DType::C64);
     assert_eq!(fft::rfft(&Array::from([1i8, 2])).dtype(), DType::C128);
-    assert_eq!(signal::convolve(&Array::ones_dtype([2], DType::BF16), &Array::ones_dtype([2], DType::BF16)).dtype(), DType::BF16);
+    assert_eq!(
+        signal::convolve(&Array::ones_dtype([2], DType::BF16), &Array::ones_dtype([2], DType::BF16)).dtype(),
+        DType::BF16
+    );
 }
 
 #[test]
@@ -280,7 +290,11 @@ fn transforms_have_numpys_lengths_axes_and_norms() -> Result<()> {
             let back = fft::ifft_with(&spectrum, options().norm(norm));
             let kept = n.min(6);
             assert_eq!(spectrum.shape().dims(), [4, n]);
-            assert!(close(&back.real().slice(s![.., ..kept as i64]), &x.slice(s![.., ..kept as i64]), 1e-14)?);
+            assert!(close(
+                &back.real().slice(s![.., ..kept as i64]),
+                &x.slice(s![.., ..kept as i64]),
+                1e-14
+            )?);
             let half = fft::rfft_with(&x, options().length(n).norm(norm));
             assert!(close(&half, &spectrum.slice(s![.., ..(n / 2 + 1) as i64]), 1e-14)?);
             let again = fft::irfft_with(&half, options().length(n).norm(norm));
@@ -327,7 +341,11 @@ fn convolutions_agree_whichever_way_they_are_computed() -> Result<()> {
         let inside = signal::convolve_with(&k, &x, options().mode(Mode::Valid));
         assert!(close(&inside, &signal::convolve_with(&x, &k, options().mode(Mode::Valid)), 0.0)?);
     }
-    let wrapped = signal::convolve_with(&Array::ones::<f32>([2]), &Array::ones::<f32>([2]), options().boundary(Boundary::Wrap).method(Method::Fft));
+    let wrapped = signal::convolve_with(
+        &Array::ones::<f32>([2]),
+        &Array::ones::<f32>([2]),
+        options().boundary(Boundary::Wrap).method(Method::Fft),
+    );
     assert!(wrapped.check().is_err());
     // Large kernels go through transforms, small ones do not.
     let large = signal::convolve(&normal(3, &[256, 256]), &normal(4, &[200, 200])).explain()?;
@@ -351,7 +369,10 @@ fn empty_matrices_have_numpys_results() -> Result<()> {
     assert_eq!(linalg::eigvals(&empty).size(), 0);
     assert_eq!(linalg::matrix_rank(&Array::zeros::<f64>([3, 0]), None).item::<i64>()?, 0);
     assert_eq!(linalg::pinv(&Array::zeros::<f64>([3, 0]), None).shape().dims(), [0, 3]);
-    assert_eq!(einsum("ij,jk->ik", &[&Array::zeros::<f64>([2, 0]), &Array::zeros::<f64>([0, 3])]).to_vec::<f64>()?, [0.0; 6]);
+    assert_eq!(
+        einsum("ij,jk->ik", &[&Array::zeros::<f64>([2, 0]), &Array::zeros::<f64>([0, 3])]).to_vec::<f64>()?,
+        [0.0; 6]
+    );
     assert_eq!(fft::fft(&Array::zeros::<f32>([0, 4])).shape().dims(), [0, 4]);
     Ok(())
 }

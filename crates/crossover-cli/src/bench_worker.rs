@@ -83,9 +83,7 @@ const WORKLOADS: [Workload; 24] = [
         name: "convolve",
         operands: &["x", "k"],
         form: "one Call",
-        work: |x, _| {
-            signal::convolve_with(&x[0], &x[1], signal::Options::new().mode(signal::Mode::Same))
-        },
+        work: |x, _| signal::convolve_with(&x[0], &x[1], signal::Options::new().mode(signal::Mode::Same)),
     },
     Workload {
         name: "eigvals",
@@ -221,12 +219,15 @@ impl Worker {
             DType::F32 => ("float32", bytes(&result, f32::to_le_bytes)?),
             DType::F64 => ("float64", bytes(&result, f64::to_le_bytes)?),
             DType::U8 => ("uint8", bytes(&result, u8::to_le_bytes)?),
-            DType::C128 => ("complex128", bytes(&result, |z: Complex<f64>| {
-                let mut both = [0; 16];
-                both[..8].copy_from_slice(&z.re.to_le_bytes());
-                both[8..].copy_from_slice(&z.im.to_le_bytes());
-                both
-            })?),
+            DType::C128 => (
+                "complex128",
+                bytes(&result, |z: Complex<f64>| {
+                    let mut both = [0; 16];
+                    both[..8].copy_from_slice(&z.re.to_le_bytes());
+                    both[8..].copy_from_slice(&z.im.to_le_bytes());
+                    both
+                })?,
+            ),
             other => bail!("no workload has a result of {other}"),
         };
         std::fs::write(file, bytes).context("could not write the result")?;

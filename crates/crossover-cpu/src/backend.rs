@@ -225,9 +225,7 @@ impl Backend for CpuBackend {
             CallOp::Convolve { mode, boundary } => {
                 kernels::convolve(call, *mode, *boundary, self.simd, threads, self.pool.clone())
             }
-            other => {
-                Err(Error::Unsupported { device: "CPU".into(), what: format!("the call {other:?}") })
-            }
+            other => Err(Error::Unsupported { device: "CPU".into(), what: format!("the call {other:?}") }),
         }
     }
 }

@@ -169,7 +169,8 @@ fn convolutions_have_the_bits_of_the_reference_everywhere() {
         let fill = graph.input(dtype, Shape::scalar()).unwrap();
         let y = graph.push(Op::Convolve { mode, boundary }, &[x, k, fill]).unwrap();
         graph.output(y);
-        let inputs = if seed % 4 == 0 { reference::random_inputs(&graph, seed) } else { random(&graph, seed) };
+        let inputs =
+            if seed % 4 == 0 { reference::random_inputs(&graph, seed) } else { random(&graph, seed) };
         let expected = &reference::evaluate(&graph, &inputs).unwrap()[0];
         for (executor, simd, threads) in &executors {
             let got = run(executor, &graph, &inputs).unwrap();
@@ -236,13 +237,18 @@ fn satisfied(op: LinalgOp, a: &Matrix, out: &[Wide], eps: f64) -> Result<(), Str
     let bound = 8.0 * side * side.sqrt() * eps;
     let size = norm(&a.values).max(f64::MIN_POSITIVE);
     let close = |what: &str, distance: f64, scale: f64| {
-        if distance <= bound * scale { Ok(()) } else { Err(format!("{what}: {distance} > {}", bound * scale)) }
+        if distance <= bound * scale {
+            Ok(())
+        } else {
+            Err(format!("{what}: {distance} > {}", bound * scale))
+        }
     };
     let orthonormal = |what: &str, q: &Matrix| {
         if q.is_orthonormal(bound) { Ok(()) } else { Err(format!("{what} is not orthonormal")) }
     };
     let low = |upper: bool| {
-        let pick = |i: usize, j: usize| if (i >= j) != upper || i == j { a.at(i, j) } else { a.at(j, i).conj() };
+        let pick =
+            |i: usize, j: usize| if (i >= j) != upper || i == j { a.at(i, j) } else { a.at(j, i).conj() };
         let values: Vec<Wide> = (0..n * n)
             .map(|p| if p / n == p % n { a.at(p / n, p / n).re.into() } else { pick(p / n, p % n) })
             .collect();
@@ -314,7 +320,8 @@ fn decompositions_satisfy_what_defines_them() {
             let turned = crossover_core::compose::linalg::adjoint(&mut graph, &a).unwrap();
             let square = graph.push(Op::MatMul, &[a, turned]).unwrap();
             let one = crossover_core::compose::eye(&mut graph, m, m, 0, dtype).unwrap();
-            a = crossover_core::compose::binary(&mut graph, crossover_core::ops::MapOp::Add, &square, &one).unwrap();
+            a = crossover_core::compose::binary(&mut graph, crossover_core::ops::MapOp::Add, &square, &one)
+                .unwrap();
         }
         let mut args = vec![a];
         let columns = dice.pick(&[1, 5]);
@@ -341,7 +348,11 @@ fn decompositions_satisfy_what_defines_them() {
         // What is unique is compared with the textbook's. Matrices of normal size are far enough from singular ones.
         let unique = !matches!(
             op,
-            LinalgOp::Qr { .. } | LinalgOp::Svd { .. } | LinalgOp::Eigh { .. } | LinalgOp::Eig | LinalgOp::EigVals
+            LinalgOp::Qr { .. }
+                | LinalgOp::Svd { .. }
+                | LinalgOp::Eigh { .. }
+                | LinalgOp::Eig
+                | LinalgOp::EigVals
         );
         // The textbook's iterations are slow.
         if (unique || op == LinalgOp::EigVals) && m.max(n) <= 16 {

@@ -41,13 +41,15 @@ pub fn tensordot<B: Build>(
     // Refuses an axis that is named twice.
     a.axes(op, left)?;
     c.axes(op, right)?;
-    let place = |shape: &Shape, axes: &[i64]| axes.iter().map(|&i| shape.axis(op, i)).collect::<Result<Vec<_>>>();
+    let place =
+        |shape: &Shape, axes: &[i64]| axes.iter().map(|&i| shape.axis(op, i)).collect::<Result<Vec<_>>>();
     let (inner_a, inner_c) = (place(&a, left)?, place(&c, right)?);
     if inner_a.iter().zip(&inner_c).any(|(&i, &j)| a[i] != c[j]) {
         let why = "axes that are summed over together must have one length";
         return Err(Error::Shape { op, left: a, right: c, why });
     }
-    let others = |shape: &Shape, inner: &[usize]| (0..shape.rank()).filter(|i| !inner.contains(i)).collect::<Vec<_>>();
+    let others =
+        |shape: &Shape, inner: &[usize]| (0..shape.rank()).filter(|i| !inner.contains(i)).collect::<Vec<_>>();
     let (outer_a, outer_c) = (others(&a, &inner_a), others(&c, &inner_c));
     let length = |shape: &Shape, axes: &[usize]| axes.iter().map(|&i| shape[i]).product::<usize>();
     let inner = length(&a, &inner_a);

@@ -4,9 +4,9 @@
 //! at most 16·ε·log2(n)·‖x‖·‖k‖, with n the points of a transform.
 
 use super::{
-    Build, binary, cast, number,
+    Build, binary, cast,
     fft::{FftNorm, fftn, irfftn, part, resized, rfftn},
-    unary, widened,
+    number, unary, widened,
 };
 use crate::{
     Error, Number, Result, Shape,
@@ -61,7 +61,10 @@ pub fn convolve<B: Build>(
         }
         ConvolveMethod::Fft if zeros => fits,
         ConvolveMethod::Fft => {
-            let what = format!("boundary {} has no way through Fourier transforms; use the direct method", boundary.name());
+            let what = format!(
+                "boundary {} has no way through Fourier transforms; use the direct method",
+                boundary.name()
+            );
             return Err(Error::Value { op, what });
         }
     };
@@ -77,7 +80,11 @@ pub fn convolve<B: Build>(
         b.push(Op::Convolve { mode, boundary }, &[&x, &kernel, &outside])?
     };
     let made = b.ty(&value).dtype;
-    if made.is_complex() && !dtype.is_complex() { unary(b, MapOp::Real, &value) } else { cast(b, &value, dtype) }
+    if made.is_complex() && !dtype.is_complex() {
+        unary(b, MapOp::Real, &value)
+    } else {
+        cast(b, &value, dtype)
+    }
 }
 
 /// Cross-correlation: convolution with the kernel flipped along every axis and conjugated.

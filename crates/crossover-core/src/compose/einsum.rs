@@ -6,8 +6,9 @@
 //! permuted views, or a broadcast product where one of them has no axes of its own.
 
 use super::{
-    Build, binary, cast, expand, matmul, reduce,
+    Build, binary, cast,
     contract::{diagonal, permuted, reshaped},
+    expand, matmul, reduce,
 };
 use crate::{
     DTypeSet, Error, Result, Shape,
@@ -109,7 +110,13 @@ fn labels(text: &str, rank: Option<usize>) -> Result<Vec<Label>> {
     };
     let letters = |part: &str| {
         part.chars()
-            .map(|c| if c.is_ascii_alphabetic() { Ok(c as Label) } else { Err(wrong(format!("`{c}` in `{text}` is no letter"))) })
+            .map(|c| {
+                if c.is_ascii_alphabetic() {
+                    Ok(c as Label)
+                } else {
+                    Err(wrong(format!("`{c}` in `{text}` is no letter")))
+                }
+            })
             .collect::<Result<Vec<Label>>>()
     };
     let (before, after) = (letters(before)?, letters(after)?);
@@ -200,8 +207,7 @@ fn contracted<B: Build>(
     }
     let Some(last) = terms.pop() else { return Err(wrong("there is no operand".to_string())) };
     let last = summed(b, last, |l| result.contains(&l))?;
-    let order: Vec<usize> =
-        result.iter().filter_map(|l| last.labels.iter().position(|m| m == l)).collect();
+    let order: Vec<usize> = result.iter().filter_map(|l| last.labels.iter().position(|m| m == l)).collect();
     permuted(b, &last.value, &order)
 }
 

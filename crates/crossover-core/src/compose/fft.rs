@@ -166,7 +166,8 @@ fn frequencies<B: Build>(
     dtype: DType,
 ) -> Result<B::Value> {
     if n == 0 || step == 0.0 || !dtype.is_float() {
-        let what = format!("{n} points at distance {step} as {dtype}: give points, a distance and a float dtype");
+        let what =
+            format!("{n} points at distance {step} as {dtype}: give points, a distance and a float dtype");
         return Err(Error::Value { op, what });
     }
     let index = b.push(Op::Index { shape: Shape::from([count]), axis: 0 }, &[])?;

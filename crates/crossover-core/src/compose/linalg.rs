@@ -256,11 +256,7 @@ pub fn lstsq<B: Build>(
     let solution = matmul(b, &left, &projected)?;
     let fitted = matmul(b, &a, &solution)?;
     let distance = binary(b, MapOp::Subtract, &y, &fitted)?;
-    let size = if dtype.is_complex() {
-        unary(b, MapOp::Modulus, &distance)?
-    } else {
-        distance
-    };
+    let size = if dtype.is_complex() { unary(b, MapOp::Modulus, &distance)? } else { distance };
     let squares = unary(b, MapOp::Square, &size)?;
     let residuals = reduce(b, ReduceOp::Sum, &squares, &[-2], false)?;
     let counted = counted(b, &s, (m, n), tolerance)?;

@@ -263,7 +263,9 @@ fn read_linalg(lexer: &mut Lexer<'_>, word: &str) -> Result<Op> {
         Token::Word(flag) => Some(flag),
         _ => None,
     };
-    let Some(op) = LinalgOp::from_name(word, flag) else { return Err(lexer.unexpected("the end of the line")) };
+    let Some(op) = LinalgOp::from_name(word, flag) else {
+        return Err(lexer.unexpected("the end of the line"));
+    };
     if flag.is_some() {
         lexer.take();
     }
@@ -364,7 +366,8 @@ const OTHERS: [&str; 19] = [
 
 /// Ops on matrices; a word may follow their operands.
 const LINALG: [&str; 12] = [
-    "cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "qr", "slogdet", "solve", "svd", "svdvals",
+    "cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "qr", "slogdet", "solve", "svd",
+    "svdvals",
 ];
 
 /// What to say about a name that no op has.

@@ -187,7 +187,10 @@ impl LinalgOp {
             return Err(Error::DType { op, dtype: a.dtype, supported: Self::DTYPES.to_string() });
         }
         let Some(lead) = a.shape.rank().checked_sub(2) else {
-            return Err(Error::Value { op, what: format!("{} is no matrix: give at least two axes", a.shape) });
+            return Err(Error::Value {
+                op,
+                what: format!("{} is no matrix: give at least two axes", a.shape),
+            });
         };
         let (m, n) = (a.shape[lead], a.shape[lead + 1]);
         if self.is_square() && m != n {

@@ -13,7 +13,12 @@ use crate::{
 };
 
 /// The elements of the result in row-major order.
-pub(super) fn convolve(mode: ConvolveMode, boundary: Boundary, shape: &Shape, args: &[&Tensor]) -> Vec<Scalar> {
+pub(super) fn convolve(
+    mode: ConvolveMode,
+    boundary: Boundary,
+    shape: &Shape,
+    args: &[&Tensor],
+) -> Vec<Scalar> {
     let [x, kernel, fill] = [args[0], args[1], args[2]];
     let taps = kernel.shape.size();
     let outside = fill.at(0);

@@ -11,9 +11,9 @@
 //!
 //! Cases that every backend runs are read by [`corpus`], and [`random_graph`] makes graphs for property tests.
 
+mod convolve;
 #[doc(hidden)]
 pub mod corpus;
-mod convolve;
 mod elementwise;
 mod evaluate;
 mod fft;

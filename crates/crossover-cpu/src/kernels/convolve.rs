@@ -364,7 +364,14 @@ pub fn convolve(
     let ky = rows(call);
     macro_rules! prepared {
         ($type:ty, $wide:literal, $wider:literal, $narrow:literal) => {
-            prepared::<$type>(call, mode, boundary, block::<$type, $wide, $wider, $narrow>(simd, ky), threads, pool)
+            prepared::<$type>(
+                call,
+                mode,
+                boundary,
+                block::<$type, $wide, $wider, $narrow>(simd, ky),
+                threads,
+                pool,
+            )
         };
     }
     match call.dtype {

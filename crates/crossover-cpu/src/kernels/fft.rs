@@ -156,7 +156,14 @@ struct Pass<T> {
 }
 
 impl<T: Real> Pass<T> {
-    fn new(plan: Plan<T>, source: &Layout, result: &Layout, axis: usize, in_place: bool, scale: T) -> Pass<T> {
+    fn new(
+        plan: Plan<T>,
+        source: &Layout,
+        result: &Layout,
+        axis: usize,
+        in_place: bool,
+        scale: T,
+    ) -> Pass<T> {
         let (source, count) = (Lines::new(source, axis), source.shape.size() / source.shape[axis]);
         let result = Lines::new(result, axis);
         let bytes = source.length.max(result.length) * size_of::<Complex<T>>();

@@ -23,7 +23,8 @@ impl Matrix {
     }
 
     pub fn from_fn(rows: usize, columns: usize, f: impl Fn(usize, usize) -> Wide) -> Matrix {
-        let values = (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))).map(|(i, j)| f(i, j)).collect();
+        let values =
+            (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))).map(|(i, j)| f(i, j)).collect();
         Matrix { rows, columns, values }
     }
 

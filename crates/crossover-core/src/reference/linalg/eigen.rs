@@ -88,7 +88,8 @@ pub(super) fn svd(a: &Matrix) -> (Matrix, Vec<f64>, Matrix) {
     let values: Vec<f64> = order.iter().map(|&j| norms[j]).collect();
     // The Q of these orthogonal columns completes them to a basis; its phases come from R.
     let (q, r) = qr(&w);
-    let phase = |j: usize| if j < n && r.at(j, j).norm() > 0.0 { r.at(j, j) / r.at(j, j).norm() } else { 1.0.into() };
+    let phase =
+        |j: usize| if j < n && r.at(j, j).norm() > 0.0 { r.at(j, j) / r.at(j, j).norm() } else { 1.0.into() };
     (Matrix::from_fn(m, m, |i, j| q.at(i, j) * phase(j)), values, v)
 }
 

@@ -115,7 +115,14 @@ pub(super) fn inv<T: Field>(mut a: MatMut<'_, T>, out: &mut [T]) -> Result<(), F
     let mut inverse = Mat::<T>::zeros(n, n);
     let mut memory = workspace(partial_pivoting::inverse::inverse_scratch::<usize, T>(n, Par::Seq))?;
     let stack = MemStack::new(&mut memory);
-    partial_pivoting::inverse::inverse(inverse.as_mut(), a.as_ref(), a.as_ref(), permutation, Par::Seq, stack);
+    partial_pivoting::inverse::inverse(
+        inverse.as_mut(),
+        a.as_ref(),
+        a.as_ref(),
+        permutation,
+        Par::Seq,
+        stack,
+    );
     write(inverse.as_ref(), out);
     Ok(())
 }
@@ -145,13 +152,8 @@ pub(super) fn cholesky<T: Field>(mut a: MatMut<'_, T>, upper: bool, out: &mut [T
     let request = llt::factor::cholesky_in_place_scratch::<T>(n, Par::Seq, Default::default());
     let mut memory = workspace(request)?;
     let stack = MemStack::new(&mut memory);
-    let done = llt::factor::cholesky_in_place(
-        a.as_mut(),
-        Default::default(),
-        Par::Seq,
-        stack,
-        Default::default(),
-    );
+    let done =
+        llt::factor::cholesky_in_place(a.as_mut(), Default::default(), Par::Seq, stack, Default::default());
     // NaN is not above 0 either.
     let positive = (0..n).all(|i| a[(i, i)].wide().re > 0.0);
     if done.is_err() || !positive {
@@ -203,7 +205,8 @@ pub(super) fn qr<T: Field>(mut a: MatMut<'_, T>, complete: bool, out: &mut [T]) 
             MemStack::new(&mut memory),
             Default::default(),
         );
-        let request = householder::apply_block_householder_sequence_on_the_left_in_place_scratch::<T>(m, block, p);
+        let request =
+            householder::apply_block_householder_sequence_on_the_left_in_place_scratch::<T>(m, block, p);
         let mut memory = workspace(request)?;
         householder::apply_block_householder_sequence_on_the_left_in_place_with_conj(
             a.as_ref().get(.., ..k),

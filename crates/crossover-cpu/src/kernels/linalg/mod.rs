@@ -152,7 +152,11 @@ impl<T: Field> Linalg<T> {
                 let from = launch.inputs()[1].address.0 as usize;
                 // SAFETY: see `read`.
                 unsafe { matrices.read(from, batch, b) };
-                factor::solve(a, MatMut::from_column_major_slice_mut(b, matrices.rows, matrices.columns), out)?;
+                factor::solve(
+                    a,
+                    MatMut::from_column_major_slice_mut(b, matrices.rows, matrices.columns),
+                    out,
+                )?;
             }
             LinalgOp::Cholesky { upper } => factor::cholesky(a, upper, out)?,
             LinalgOp::Qr { complete } => factor::qr(a, complete, out)?,
@@ -160,8 +164,9 @@ impl<T: Field> Linalg<T> {
             LinalgOp::Eigh { upper } => spectrum::eigh(a, upper, out)?,
             LinalgOp::SvdVals | LinalgOp::EigValsH { .. } => {
                 // SAFETY: as above; the result is real.
-                let out =
-                    unsafe { std::slice::from_raw_parts_mut((to as *mut T::Part).add(batch * outputs), outputs) };
+                let out = unsafe {
+                    std::slice::from_raw_parts_mut((to as *mut T::Part).add(batch * outputs), outputs)
+                };
                 match self.op {
                     LinalgOp::EigValsH { upper } => spectrum::eigvalsh(a, upper, out)?,
                     _ => spectrum::svdvals(a, out)?,

@@ -104,11 +104,7 @@ fn self_adjoint<T: Field>(
 }
 
 /// Eigenvalues, and after them right eigenvectors if they are asked for.
-pub(super) fn eig<T: Field>(
-    a: MatMut<'_, T>,
-    vectors: bool,
-    out: &mut [T::Whole],
-) -> Result<(), Failure> {
+pub(super) fn eig<T: Field>(a: MatMut<'_, T>, vectors: bool, out: &mut [T::Whole]) -> Result<(), Failure> {
     let n = a.nrows();
     let (values, matrix) = T::eigen(a.as_ref(), vectors)?;
     let (first, rest) = out.split_at_mut(n);
