@@ -19,6 +19,7 @@ MODULES = {
     "torch-out": "with_torch",
     "torch.compile": "with_torch",
     "jax": "with_jax",
+    "scipy": "with_scipy",
 }
 # Forms are compared over this many iterations after two that warm up.
 TRIALS = 5

@@ -118,6 +118,32 @@ def matmul(n, dtype, name, bar):
     )
 
 
+def complex_normal(shape):
+    return lambda rng: rng.standard_normal(shape) + 1j * rng.standard_normal(shape)
+
+
+def shifted(n):
+    """Far from singular, with eigenvalues that are no multiples of each other."""
+    return lambda rng: rng.standard_normal((n, n)) + np.diag(np.linspace(1.0, np.sqrt(n), n))
+
+
+def symmetric(n):
+    def make(rng):
+        a = rng.standard_normal((n, n))
+        return a + a.T
+
+    return make
+
+
+def convolve_same(a):
+    """By transforms in f64; SciPy's mode same."""
+    x, k = f64(a["x"]), f64(a["k"])
+    shape = [n + m - 1 for n, m in zip(x.shape, k.shape)]
+    full = np.fft.irfft2(np.fft.rfft2(x, shape) * np.fft.rfft2(k, shape), shape)
+    at = [(m - 1) // 2 for m in k.shape]
+    return full[at[0] : at[0] + x.shape[0], at[1] : at[1] + x.shape[1]]
+
+
 MIB = 1 << 20
 N = 10_000_000
 M = 1_000_000
@@ -213,6 +239,22 @@ WORKLOADS = [
         2 * 4 * 8 * 2048 * 512,
         ratio_bar=1.0,
     ),
+    Workload("fft_rows", "fft of each row of 1024×1024 c128", named(x=complex_normal((1024, 1024))), lambda a: np.fft.fft(a["x"]), 1e-12, 2 * 16 * MIB, ratio_bar=1.0),
+    Workload("fft_2d", "2-d fft of 1024×1024 c128", named(x=complex_normal((1024, 1024))), lambda a: np.fft.fft2(a["x"]), 1e-11, 4 * 16 * MIB, ratio_bar=1.0),
+    Workload(
+        "convolve",
+        "convolution of 1024×1024 with 15×15 f32",
+        named(x=normal((1024, 1024)), k=normal((15, 15))),
+        convolve_same,
+        1e-4,
+        flops=2 * 225 * MIB,
+        ratio_bar=3.0,
+    ),
+    # The sum of the squares of all eigenvalues, whose order no engine promises.
+    Workload("eigvals", "eigvals 500 f64", named(a=shifted(500)), lambda a: np.trace(a["a"] @ a["a"]), 1e-8, ratio_bar=0.5),
+    Workload("eigh", "eigh 500 f64", named(a=symmetric(500)), lambda a: np.linalg.eigvalsh(a["a"]), 1e-10, ratio_bar=0.8),
+    Workload("svd", "svd 500 f64", named(a=shifted(500)), lambda a: np.linalg.svd(a["a"], compute_uv=False), 1e-10, ratio_bar=0.8),
+    Workload("solve", "solve 500 f64", named(a=shifted(500), b=normal(500, np.float64)), lambda a: np.linalg.solve(a["a"], a["b"]), 1e-8, ratio_bar=0.8),
     Workload("gelu_5", "GELU of 5 elements f32", named(x=normal(5)), lambda a: gelu(a["x"]), 2e-6, seconds_bar=1.5e-6),
     Workload(
         "tiny_10",
@@ -232,6 +274,8 @@ def error_of(workload: Workload, output: np.ndarray, reference: np.ndarray | Non
         return 0.0 if workload.accept(output) else float("inf")
     if output.size != reference.size or not np.all(np.isfinite(output)):
         return float("inf")
+    if output.dtype.kind == "c":
+        output, reference = output.view(output.real.dtype), np.ascontiguousarray(reference, np.complex128).view(np.float64)
     # Integers wrap when subtracted in their own type.
     if output.dtype.kind in "iu":
         return 0.0 if np.array_equal(output.reshape(-1), reference.reshape(-1)) else float("inf")

@@ -135,6 +135,12 @@ def fresh():
         "mask": lambda i: {"[m]": lambda: i["x"][i["m"]], "compress": lambda: np.compress(i["m"], i["x"])},
         "gather": lambda i: {"[i]": lambda: i["x"][i["i"]], "take": lambda: np.take(i["x"], i["i"])},
         "lookup": lambda i: {"[ids]": lambda: i["table"][i["ids"]], "take": lambda: np.take(i["table"], i["ids"], axis=0)},
+        "fft_rows": lambda i: {"np.fft.fft": lambda: np.fft.fft(i["x"])},
+        "fft_2d": lambda i: {"np.fft.fft2": lambda: np.fft.fft2(i["x"])},
+        "eigvals": lambda i: {"eigvals": lambda: (np.linalg.eigvals(i["a"]) ** 2).sum().real},
+        "eigh": lambda i: {"eigh": lambda: np.linalg.eigh(i["a"])[0]},
+        "svd": lambda i: {"svd": lambda: np.linalg.svd(i["a"], full_matrices=False)[1]},
+        "solve": lambda i: {"solve": lambda: np.linalg.solve(i["a"], i["b"])},
         "gelu_5": lambda i: {
             "in place": lambda: gelu_into(i["x"], like(i["x"])),
             "plain": lambda: HALF * i["x"] * (ONE + np.tanh(C * (i["x"] + CUBIC * i["x"] * i["x"] * i["x"]))),

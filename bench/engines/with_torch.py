@@ -91,6 +91,13 @@ def eager(frequencies):
         "mask": make({"[m]": lambda t: t["x"][t["m"]], "masked_select": lambda t: torch.masked_select(t["x"], t["m"])}),
         "gather": make({"[i]": lambda t: t["x"][t["i"]], "index_select": lambda t: torch.index_select(t["x"], 0, t["i"])}),
         "lookup": make({"F.embedding": lambda t: F.embedding(t["ids"], t["table"]), "[ids]": lambda t: t["table"][t["ids"]]}),
+        "fft_rows": make({"fft.fft": lambda t: torch.fft.fft(t["x"])}),
+        "fft_2d": make({"fft.fft2": lambda t: torch.fft.fft2(t["x"])}),
+        "convolve": make({"F.conv2d": lambda t: F.conv2d(t["x"][None, None], t["k"].flip(0, 1)[None, None], padding=7)}),
+        "eigvals": make({"linalg.eigvals": lambda t: (torch.linalg.eigvals(t["a"]) ** 2).sum().real}),
+        "eigh": make({"linalg.eigh": lambda t: torch.linalg.eigh(t["a"])[0]}),
+        "svd": make({"linalg.svd": lambda t: torch.linalg.svd(t["a"], full_matrices=False)[1]}),
+        "solve": make({"linalg.solve": lambda t: torch.linalg.solve(t["a"], t["b"])}),
         "gelu_5": make({"F.gelu": lambda t: F.gelu(t["x"], approximate="tanh")}),
         "tiny_10": make({"plain": lambda t: ten_tiny(t["x"], t["a"], t["b"])}),
     }

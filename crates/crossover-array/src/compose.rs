@@ -144,6 +144,26 @@ impl Array {
         composed(&values, Location::caller(), |composer| body(composer, values.each_ref()))
     }
 
+    /// As [`Array::build`], for a composition with several results, which share what they have in common.
+    #[track_caller]
+    pub(crate) fn build_several<const N: usize, const M: usize>(
+        operands: [&Array; N],
+        body: impl FnOnce(&mut Composer, [&Value; N]) -> crossover_core::Result<[Value; M]>,
+    ) -> [Array; M] {
+        let location = Location::caller();
+        let values = operands.map(Array::value);
+        if let Some(error) = values.iter().find_map(Value::error) {
+            return std::array::from_fn(|_| Array::failed(error.clone()));
+        }
+        match body(&mut Composer { location }, values.each_ref()) {
+            Ok(results) => results.map(|value| Array::from_node(value.to_node(location))),
+            Err(error) => {
+                let error = Error::new(error, location);
+                std::array::from_fn(|_| Array::failed(error.clone()))
+            }
+        }
+    }
+
     /// As [`Array::build`], for any number of operands.
     #[track_caller]
     pub(crate) fn build_many(

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use crate::{
-    Error, Result,
+    Error, Result, blame,
     node::{Arg, Node, State},
     runtime::Runtime,
 };
@@ -42,14 +42,31 @@ pub(crate) fn node(target: &Arc<Node>) -> Result<Arc<Buffer>> {
         target.finish(State::Ready(buffer.clone()));
         return Ok(buffer);
     }
-    let extraction = extract(&[target], &runtime)?;
-    let evaluated = runtime.executor().evaluate(&extraction.graph, &extraction.inputs);
-    let buffers = evaluated.map_err(|e| Error::new(e, target.location))?;
+    evaluated(&[target], &runtime)
+}
+
+/// Evaluates pending nodes as one graph and notes the results; the first of them.
+///
+/// The error is one that the array carries already, or one of this evaluation, whose place is still to be found.
+pub(crate) fn evaluate(
+    targets: &[&Arc<Node>],
+    runtime: &Runtime,
+) -> Result<Arc<Buffer>, Result<crossover_runtime::Error, Error>> {
+    let extraction = extract(targets, runtime).map_err(Err)?;
+    let buffers = runtime.executor().evaluate(&extraction.graph, &extraction.inputs).map_err(Ok)?;
     let result = buffers[0].clone();
     for (node, buffer) in extraction.outputs.into_iter().zip(buffers) {
         node.finish(State::Ready(buffer));
     }
     Ok(result)
+}
+
+/// As [`evaluate`], with errors at their place.
+fn evaluated(targets: &[&Arc<Node>], runtime: &Runtime) -> Result<Arc<Buffer>> {
+    evaluate(targets, runtime).map_err(|error| match error {
+        Ok(error) => blame::locate(error, targets, runtime),
+        Err(carried) => carried,
+    })
 }
 
 /// Evaluates several nodes as one graph.
@@ -68,13 +85,7 @@ pub(crate) fn nodes(targets: &[Arc<Node>]) -> Result<()> {
         _ => {}
     }
     let runtime = Runtime::current();
-    let extraction = extract(&pending, &runtime)?;
-    let evaluated = runtime.executor().evaluate(&extraction.graph, &extraction.inputs);
-    let buffers = evaluated.map_err(|e| Error::new(e, pending[0].location))?;
-    for (node, buffer) in extraction.outputs.into_iter().zip(buffers) {
-        node.finish(State::Ready(buffer));
-    }
-    Ok(())
+    evaluated(&pending, &runtime).map(drop)
 }
 
 /// Evaluates a node whose pending ancestry has grown too large.

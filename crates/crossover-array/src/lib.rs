@@ -16,15 +16,19 @@
 mod array;
 mod assign;
 mod axes;
+mod blame;
 mod compose;
+mod contract;
 mod convert;
 mod creation;
 mod elementwise;
 mod error;
 mod eval;
 mod explain;
+pub mod fft;
 mod index;
 mod join;
+pub mod linalg;
 mod logic;
 mod lookup;
 mod mask;
@@ -38,13 +42,15 @@ pub mod random;
 mod rearrange;
 mod reduce;
 mod runtime;
+mod scan;
 mod select;
 mod sets;
-mod scan;
+pub mod signal;
 mod views;
 
 pub use array::{Array, eval_all};
 pub use axes::{Axes, Dims, keepdims};
+pub use contract::einsum;
 pub use crossover_core::{
     DType, Element, Graph, Kind, Number, Scalar, Shape,
     compose::{MatrixNorm, Padding},

@@ -9,7 +9,7 @@ use crossover_core::{
     ops::MapOp,
 };
 
-use crate::{Array, Error, Result, logic::truth};
+use crate::{Array, Error, Result};
 
 /// Masks.
 impl Array {
@@ -128,7 +128,7 @@ fn truth_of(
     b: &mut crate::compose::Composer,
     [x]: [&crate::compose::Value; 1],
 ) -> crossover_core::Result<crate::compose::Value> {
-    truth(b, x)
+    compose::truth(b, x)
 }
 
 /// A mask is boolean and has the lengths of the axes it covers, from `axis` on.

@@ -11,7 +11,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
-use crossover::{Array, DType, Element, Runtime, Simd, random::Key};
+use crossover::{Array, Complex, DType, Element, Runtime, Simd, fft, linalg, random::Key, signal};
 use serde::Deserialize;
 
 use crate::expressions;
@@ -37,7 +37,7 @@ struct Workload {
     work: fn(&[Array], u64) -> Array,
 }
 
-const WORKLOADS: [Workload; 21] = [
+const WORKLOADS: [Workload; 28] = [
     Workload { name: "gelu", operands: &["x"], form: "one Map", work: |x, _| x[0].gelu() },
     Workload {
         name: "expression",
@@ -95,6 +95,28 @@ const WORKLOADS: [Workload; 21] = [
         operands: &["table", "ids"],
         form: "a check and one Call",
         work: |x, _| x[0].take(&x[1], 0),
+    },
+    Workload { name: "fft_rows", operands: &["x"], form: "one Call", work: |x, _| fft::fft(&x[0]) },
+    Workload { name: "fft_2d", operands: &["x"], form: "one Call", work: |x, _| fft::fft2(&x[0]) },
+    Workload {
+        name: "convolve",
+        operands: &["x", "k"],
+        form: "one Call",
+        work: |x, _| signal::convolve_with(&x[0], &x[1], signal::Options::new().mode(signal::Mode::Same)),
+    },
+    Workload {
+        name: "eigvals",
+        operands: &["a"],
+        form: "a Call and a Full",
+        work: |x, _| linalg::eigvals(&x[0]).square().sum(()).real(),
+    },
+    Workload { name: "eigh", operands: &["a"], form: "one Call", work: |x, _| linalg::eigh(&x[0]).0 },
+    Workload { name: "svd", operands: &["a"], form: "one Call", work: |x, _| linalg::svd(&x[0]).1 },
+    Workload {
+        name: "solve",
+        operands: &["a", "b"],
+        form: "one Call",
+        work: |x, _| linalg::solve(&x[0], &x[1]),
     },
     Workload { name: "gelu_5", operands: &["x"], form: "one Map", work: |x, _| x[0].gelu() },
     Workload {
@@ -216,6 +238,15 @@ impl Worker {
             DType::F32 => ("float32", bytes(&result, f32::to_le_bytes)?),
             DType::F64 => ("float64", bytes(&result, f64::to_le_bytes)?),
             DType::U8 => ("uint8", bytes(&result, u8::to_le_bytes)?),
+            DType::C128 => (
+                "complex128",
+                bytes(&result, |z: Complex<f64>| {
+                    let mut both = [0; 16];
+                    both[..8].copy_from_slice(&z.re.to_le_bytes());
+                    both[8..].copy_from_slice(&z.im.to_le_bytes());
+                    both
+                })?,
+            ),
             other => bail!("no workload has a result of {other}"),
         };
         std::fs::write(file, bytes).context("could not write the result")?;
@@ -249,6 +280,14 @@ impl Described {
             "int64" => self.decoded(bytes, i64::from_le_bytes),
             "bool" => self.decoded(bytes, |[byte]: [u8; 1]| byte != 0),
             "uint8" => self.decoded(bytes, u8::from_le_bytes),
+            "complex128" => self.decoded(bytes, |[b @ ..]: [u8; 16]| {
+                let [re, im] = [0, 8].map(|at| {
+                    let mut part = [0; 8];
+                    part.copy_from_slice(&b[at..at + 8]);
+                    f64::from_le_bytes(part)
+                });
+                Complex::new(re, im)
+            }),
             other => bail!("dtype `{other}` is not one that the workloads have"),
         }
     }

@@ -144,6 +144,20 @@ impl DType {
         }
     }
 
+    /// The complex dtype of a real one; `f64`'s for what is neither 16-bit nor `f32`, complex dtypes unchanged.
+    ///
+    /// ```
+    /// use crossover_core::DType;
+    /// assert_eq!(DType::F32.complex(), DType::C64);
+    /// assert_eq!(DType::I8.complex(), DType::C128);
+    /// ```
+    pub const fn complex(self) -> DType {
+        match self {
+            DType::F16 | DType::BF16 | DType::F32 | DType::C64 => DType::C64,
+            _ => DType::C128,
+        }
+    }
+
     /// The name used in text, documentation and messages.
     ///
     /// ```
@@ -282,6 +296,16 @@ impl DTypeSet {
     pub const REAL: DTypeSet = Self::INT.or(Self::FLOAT);
     /// Integers, real floats and complex numbers.
     pub const NUMBER: DTypeSet = Self::REAL.or(Self::COMPLEX);
+
+    /// The set of these dtypes.
+    pub const fn of(dtypes: &[DType]) -> DTypeSet {
+        let (mut bits, mut i) = (0, 0);
+        while i < dtypes.len() {
+            bits |= 1 << dtypes[i] as u8;
+            i += 1;
+        }
+        DTypeSet(bits)
+    }
 
     /// The union of two sets.
     pub const fn or(self, other: DTypeSet) -> DTypeSet {

@@ -1,7 +1,8 @@
 //! The errors of graph construction: everything that can be wrong with a request before a device sees it.
 //!
 //! Messages show the offending values and, where there is one, the remedy. Backends wrap these in their own
-//! errors; nothing here is ever raised by a kernel, because kernels never raise.
+//! errors. Kernels raise none of these but [`Error::Matrix`]: that a matrix has no inverse is known only once somebody
+//! has tried.
 
 use crate::{DType, Shape};
 
@@ -78,6 +79,16 @@ pub enum Error {
         op: &'static str,
         /// The value and the rule it breaks.
         what: String,
+    },
+    /// A matrix for which the result does not exist, found while computing.
+    #[error("{op}: matrix {matrix} {what}")]
+    Matrix {
+        /// The operation that was asked for.
+        op: &'static str,
+        /// Row-major position of the matrix among the leading axes.
+        matrix: usize,
+        /// What is wrong with it and what could be done instead.
+        what: &'static str,
     },
     /// Graph text that cannot be read.
     #[error("graph text, line {line}: {what}")]

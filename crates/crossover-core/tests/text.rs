@@ -199,3 +199,36 @@ fn hostile_text_is_refused_in_proportion_to_its_length() {
     assert!(Graph::parse(&format!("graph {{\n %y = scalar f64 {digits}\n return %y\n}}")).is_ok());
     assert!(refused("%y = scalar f32 \u{202e}\u{1f980}").contains("expected a value of f32"));
 }
+
+#[test]
+fn ops_with_attributes_of_their_own_are_written_and_read() {
+    let text = "graph {
+  %0 = input f64[3, 4, 4]
+  %1 = rfft %0 axes [1] scale root
+  %2 = ifft %1 axes [0, 2] scale count
+  %3 = irfft %2 axes [1] length 5 scale one
+  %4 = cholesky %0 upper
+  %5 = qr %4 complete
+  %6 = svd %0
+  %7 = solve %0, %4
+  %8 = scalar f64 0.5
+  %9 = convolve %0, %7, %8 mode same boundary symm
+  return %3, %5, %6, %9
+}
+";
+    let graph = Graph::parse(text).unwrap();
+    assert_eq!(graph.to_string(), text);
+    for (wrong, what) in [
+        ("%1 = qr %0 full", "the end of the line"),
+        ("%1 = fft %0 axes [1] scale one", "f64 is not supported"),
+        ("%1 = rfft %0 axes [0, 1] scale one", "must be one"),
+        ("%1 = rfft %0 axes [1] scale two", "`one` or `root` or `count`"),
+        ("%1 = convolve %0, %0, %0 mode full boundary none", "`fill` or `wrap` or `symm`"),
+        ("%1 = convolve %0, %0, %0 mode full boundary fill", "the fill value has axes"),
+        ("%1 = eigvalz %0", "did you mean `eigvals`?"),
+    ] {
+        let text = format!("graph {{\n %0 = input f64[3, 4, 4]\n {wrong}\n return %1\n}}");
+        let error = Graph::parse(&text).unwrap_err().to_string();
+        assert!(error.contains("line 3") && error.contains(what), "{wrong}: {error}");
+    }
+}

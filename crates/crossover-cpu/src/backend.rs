@@ -216,23 +216,26 @@ impl Backend for CpuBackend {
             }
             Kernel::Call(call) => call,
         };
-        match call.op {
+        match &call.op {
             CallOp::MatMul => Ok(Box::new(kernels::MatMul::new(call, tiles, threads, self.pool.clone())?)),
-            CallOp::Scan { op, axis } => Ok(Box::new(kernels::Scan::new(call, op, axis, threads)?)),
-            CallOp::Take { axis } => Ok(Box::new(kernels::Take::new(call, axis, tiles, threads)?)),
-            CallOp::Gather { axis } => Ok(Box::new(kernels::Gather::new(call, axis, threads)?)),
+            CallOp::Scan { op, axis } => Ok(Box::new(kernels::Scan::new(call, *op, *axis, threads)?)),
+            CallOp::Take { axis } => Ok(Box::new(kernels::Take::new(call, *axis, tiles, threads)?)),
+            CallOp::Gather { axis } => Ok(Box::new(kernels::Gather::new(call, *axis, threads)?)),
             CallOp::Scatter { op, axis } => {
-                Ok(Box::new(kernels::Scatter::new(call, op, axis, tiles, threads)?))
+                Ok(Box::new(kernels::Scatter::new(call, *op, *axis, tiles, threads)?))
             }
             CallOp::Sort { axis, descending, indices } => {
-                let order = (axis, descending, indices);
+                let order = (*axis, *descending, *indices);
                 Ok(Box::new(kernels::Sort::new(call, order, threads, self.pool.clone())?))
             }
-            CallOp::SearchSorted { right } => Ok(Box::new(kernels::Search::new(call, right, threads)?)),
+            CallOp::SearchSorted { right } => Ok(Box::new(kernels::Search::new(call, *right, threads)?)),
             CallOp::Compress => Ok(Box::new(kernels::Compress::new(call, tiles, threads)?)),
-            ref other => {
-                Err(Error::Unsupported { device: "CPU".into(), what: format!("the call {other:?}") })
+            CallOp::Fft { kind, axes, scale } => kernels::fft(call, *kind, axes, *scale, threads),
+            CallOp::Linalg(op) => kernels::linalg(call, *op, threads, self.pool.clone()),
+            CallOp::Convolve { mode, boundary } => {
+                kernels::convolve(call, *mode, *boundary, self.simd, threads, self.pool.clone())
             }
+            other => Err(Error::Unsupported { device: "CPU".into(), what: format!("the call {other:?}") }),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! What a kernel moves and computes, and how long a device with given rates would take.
 
-use crossover_core::DType;
+use crossover_core::{DType, ops::linalg::LinalgOp};
 
 use crate::{
-    kernel::{CallOp, Extent, Fused, Kernel, StepOp},
+    kernel::{Call, CallOp, Extent, Fused, Kernel, StepOp},
     plan::{Buffer, Plan},
 };
 
@@ -58,23 +58,46 @@ pub(crate) fn kernel(kernel: &Kernel, buffers: &[Buffer]) -> Cost {
         Kernel::Call(call) => {
             let read = call.operands.iter().map(|o| (o.layout.shape.size() * o.dtype.size()) as u64).sum();
             let result = call.layout.shape.size() as u64;
-            let flops = match call.op {
-                CallOp::MatMul => {
-                    let inner = call.operands[0].layout.shape.dims().last().copied().unwrap_or(1) as u64;
-                    let complex = if call.dtype.is_complex() { 4 } else { 1 };
-                    2 * result * inner * complex
-                }
-                CallOp::Scan { .. } => result,
-                CallOp::Take { .. } | CallOp::Gather { .. } | CallOp::Compress => 0,
-                CallOp::Scatter { .. } => call.operands[1].layout.shape.size() as u64,
-                // Comparisons: the logarithm of the length for each element.
-                CallOp::Sort { axis, .. } => result * call.layout.shape[axis].max(2).ilog2() as u64,
-                CallOp::SearchSorted { .. } => {
-                    result * call.operands[0].layout.shape.size().max(2).ilog2() as u64
-                }
-            };
-            Cost { read, written: result * call.dtype.size() as u64, flops }
+            Cost { read, written: result * call.dtype.size() as u64, flops: call_flops(call) }
         }
+    }
+}
+
+/// Arithmetic of a call, as textbooks count it.
+fn call_flops(call: &Call) -> u64 {
+    let result = call.layout.shape.size() as u64;
+    let first = &call.operands[0].layout.shape;
+    let complex = if call.operands[0].dtype.is_complex() { 4 } else { 1 };
+    match &call.op {
+        CallOp::MatMul => 2 * result * first.dims().last().copied().unwrap_or(1) as u64 * complex,
+        CallOp::Scan { .. } => result,
+        CallOp::Take { .. } | CallOp::Gather { .. } | CallOp::Compress => 0,
+        CallOp::Scatter { .. } => call.operands[1].layout.shape.size() as u64,
+        // Comparisons: the logarithm of the length for each element.
+        CallOp::Sort { axis, .. } => result * call.layout.shape[*axis].max(2).ilog2() as u64,
+        CallOp::SearchSorted { .. } => result * first.size().max(2).ilog2() as u64,
+        CallOp::Fft { kind, axes, .. } => {
+            let points = kind.points(first, axes).max(2) as f64;
+            let all = first.size().max(call.layout.shape.size()) as f64;
+            (5.0 * all * points.log2()) as u64
+        }
+        CallOp::Linalg(op) => {
+            let (lead, matrix) = first.dims().split_at(first.rank().saturating_sub(2));
+            let (long, short) = match matrix {
+                [m, n] => (*m.max(n) as u64, *m.min(n) as u64),
+                _ => (1, 1),
+            };
+            // Multiples of long·short², roughly.
+            let steps = match op {
+                LinalgOp::Cholesky { .. } | LinalgOp::Det | LinalgOp::SlogDet => 1,
+                LinalgOp::Inv | LinalgOp::Solve | LinalgOp::Qr { .. } => 2,
+                LinalgOp::EigValsH { .. } | LinalgOp::SvdVals => 4,
+                LinalgOp::Eigh { .. } | LinalgOp::EigVals => 10,
+                LinalgOp::Eig | LinalgOp::Svd { .. } => 25,
+            };
+            lead.iter().product::<usize>() as u64 * long * short * short * steps * complex
+        }
+        CallOp::Convolve { .. } => 2 * result * call.operands[1].layout.shape.size() as u64 * complex,
     }
 }
 
@@ -121,15 +144,20 @@ pub(crate) fn name(kernel: &Kernel) -> String {
         Kernel::Fused(fused) => fused,
         Kernel::Call(call) => {
             return match call.op {
-                CallOp::MatMul => "matmul".to_string(),
-                CallOp::Scan { .. } => "scan".to_string(),
-                CallOp::Take { .. } => "take".to_string(),
-                CallOp::Gather { .. } => "take_along_axis".to_string(),
-                CallOp::Scatter { op, .. } => op.name().to_string(),
-                CallOp::Sort { indices, .. } => if indices { "argsort" } else { "sort" }.to_string(),
-                CallOp::SearchSorted { .. } => "searchsorted".to_string(),
-                CallOp::Compress => "compress".to_string(),
-            };
+                CallOp::MatMul => "matmul",
+                CallOp::Scan { .. } => "scan",
+                CallOp::Take { .. } => "take",
+                CallOp::Gather { .. } => "take_along_axis",
+                CallOp::Scatter { op, .. } => op.name(),
+                CallOp::Sort { indices: true, .. } => "argsort",
+                CallOp::Sort { .. } => "sort",
+                CallOp::SearchSorted { .. } => "searchsorted",
+                CallOp::Compress => "compress",
+                CallOp::Fft { kind, .. } => kind.name(),
+                CallOp::Linalg(op) => op.name(),
+                CallOp::Convolve { .. } => "convolve",
+            }
+            .to_string();
         }
     };
     let mut names: Vec<&str> = Vec::new();

@@ -13,7 +13,15 @@
 
 use crossover_core::{
     DType, Layout,
-    ops::{MapOp, cast, reduce::ReduceOp, scatter::ScatterOp},
+    graph::Axes,
+    ops::{
+        MapOp, cast,
+        convolve::{Boundary, ConvolveMode},
+        fft::{FftKind, FftScale},
+        linalg::LinalgOp,
+        reduce::ReduceOp,
+        scatter::ScatterOp,
+    },
 };
 use smallvec::SmallVec;
 
@@ -246,6 +254,24 @@ pub enum CallOp {
     /// As many entries of the second operand as the result has, at which the first is true; zeros where there are
     /// fewer.
     Compress,
+    /// Fourier transform along axes.
+    Fft {
+        /// Which transform.
+        kind: FftKind,
+        /// The axes, sorted; one for real transforms.
+        axes: Axes,
+        /// What the result is multiplied by.
+        scale: FftScale,
+    },
+    /// A decomposition of the matrices in the last two axes.
+    Linalg(LinalgOp),
+    /// Direct convolution of the first operand with the second; the third is the value outside.
+    Convolve {
+        /// Which part is returned.
+        mode: ConvolveMode,
+        /// What lies outside the first operand.
+        boundary: Boundary,
+    },
 }
 
 /// A library or hand-written kernel.

@@ -125,6 +125,11 @@ fn call(item: &Item, id: ItemId, buffers: &mut Buffers<'_>) -> Call {
         }
         Work::Op(Op::SearchSorted { right }) => CallOp::SearchSorted { right: *right },
         Work::Op(Op::Compress { .. }) => CallOp::Compress,
+        Work::Op(Op::Fft { kind, axes, scale }) => {
+            CallOp::Fft { kind: *kind, axes: axes.clone(), scale: *scale }
+        }
+        Work::Op(Op::Linalg(op)) => CallOp::Linalg(*op),
+        Work::Op(Op::Convolve { mode, boundary }) => CallOp::Convolve { mode: *mode, boundary: *boundary },
         other => unreachable!("{other:?} is fused or a source, never a call"),
     };
     let operands = item

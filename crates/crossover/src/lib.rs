@@ -95,8 +95,8 @@
 
 pub use crossover_array::{
     Array, Axes, Builder, Complex, DType, Dims, Element, Error, Graph, Index, Indices, Key, Kind, MatrixNorm,
-    Number, Operand, Padding, Result, Runtime, Scalar, Scatter, Shape, Side, Simd, Unique, bf16, eval_all,
-    f16, keepdims, random, s,
+    Number, Operand, Padding, Result, Runtime, Scalar, Scatter, Shape, Side, Simd, Unique, bf16, einsum,
+    eval_all, f16, fft, keepdims, linalg, random, s, signal,
 };
 /// Graphs, ops, dtypes and the reference interpreter.
 pub use crossover_core as core;

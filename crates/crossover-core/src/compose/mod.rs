@@ -7,9 +7,14 @@
 //! Compositions that average or normalise compute 16-bit inputs in `f32` and round once at the end.
 
 mod arange;
-mod histogram;
+mod contract;
+mod convolve;
 mod diff;
+mod einsum;
+mod fft;
+mod histogram;
 mod layer_norm;
+pub mod linalg;
 mod logsumexp;
 mod matmul;
 mod mean;
@@ -32,8 +37,12 @@ mod var;
 
 pub use self::{
     arange::{arange, eye, linspace},
-    histogram::{bincount, histogram},
+    contract::{cross, diagonal, outer, tensordot, trace, vecdot},
+    convolve::{ConvolveMethod, convolve, correlate, fft_pays, quick_length},
     diff::diff,
+    einsum::einsum,
+    fft::{FftNorm, fftfreq, fftn, fftshift, hfft, ihfft, irfftn, rfftfreq, rfftn},
+    histogram::{bincount, histogram},
     layer_norm::layer_norm,
     logsumexp::logsumexp,
     matmul::matmul,

@@ -3,7 +3,7 @@
 use super::{Axes, Op, Type, lookup};
 use crate::{
     DType, Error, Layout, Result, Shape,
-    ops::{cast, reduce::ReduceOp},
+    ops::{cast, convolve, reduce::ReduceOp},
 };
 
 impl Op {
@@ -12,9 +12,10 @@ impl Op {
         Some(match self {
             Op::Input { .. } | Op::Scalar { .. } | Op::Index { .. } => 0,
             Op::Map(op) => op.arity(),
-            Op::Where | Op::Scatter { .. } => 3,
+            Op::Where | Op::Scatter { .. } | Op::Convolve { .. } => 3,
             Op::Take { .. } | Op::Gather { .. } | Op::SearchSorted { .. } | Op::Compress { .. } => 2,
             Op::MatMul => 2,
+            Op::Linalg(op) => op.arity(),
             Op::Concat { .. } => return None,
             _ => 1,
         })
@@ -85,6 +86,9 @@ impl Op {
             | Op::SearchSorted { .. }
             | Op::Compress { .. } => lookup::infer(self, args),
             Op::MatMul => infer_matmul(args[0], args[1]),
+            Op::Fft { kind, axes, .. } => kind.infer(axes, args[0]),
+            Op::Linalg(op) => op.infer(args),
+            Op::Convolve { mode, .. } => convolve::infer(*mode, args),
             _ => Ok(Type { dtype: args[0].dtype, shape: self.infer_view(&args[0].shape)? }),
         }
     }

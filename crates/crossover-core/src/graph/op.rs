@@ -6,7 +6,14 @@ use smallvec::SmallVec;
 
 use crate::{
     DType, Layout, Shape, Span,
-    ops::{MapOp, reduce::ReduceOp, scatter::ScatterOp},
+    ops::{
+        MapOp,
+        convolve::{Boundary, ConvolveMode},
+        fft::{FftKind, FftScale},
+        linalg::LinalgOp,
+        reduce::ReduceOp,
+        scatter::ScatterOp,
+    },
 };
 
 /// Axes of a shape, as positions.
@@ -139,6 +146,24 @@ pub enum Op {
     },
     /// Matrix product over the last two axes; leading axes are equal. Error bound: see `compose::matmul`.
     MatMul,
+    /// Fourier transform along axes. Error bound: see [`crate::ops::fft`].
+    Fft {
+        /// Which transform.
+        kind: FftKind,
+        /// The axes, sorted; one for real transforms.
+        axes: Axes,
+        /// What the result is multiplied by.
+        scale: FftScale,
+    },
+    /// A decomposition of the matrices in the last two axes. Error bound: see [`crate::ops::linalg`].
+    Linalg(LinalgOp),
+    /// Direct convolution. Operands: values, kernel, and the fill value, which is without axes.
+    Convolve {
+        /// Which part is returned.
+        mode: ConvolveMode,
+        /// What lies outside the values.
+        boundary: Boundary,
+    },
 }
 
 impl Op {
@@ -170,6 +195,9 @@ impl Op {
             Op::SearchSorted { .. } => "searchsorted",
             Op::Compress { .. } => "compress",
             Op::MatMul => "matmul",
+            Op::Fft { kind, .. } => kind.name(),
+            Op::Linalg(op) => op.name(),
+            Op::Convolve { .. } => "convolve",
         }
     }
 
@@ -194,6 +222,11 @@ impl Op {
         )
     }
 
+    /// Whether every device gives the same bits; otherwise an error bound is stated.
+    pub fn is_exact(&self) -> bool {
+        !matches!(self, Op::MatMul | Op::Fft { .. } | Op::Linalg(_))
+    }
+
     /// Whether each element of the result depends on one element of each operand, at the same index.
     pub fn is_elementwise(&self) -> bool {
         matches!(self, Op::Map(_) | Op::Cast(_) | Op::Where)
@@ -211,6 +244,9 @@ impl Op {
                 | Op::SearchSorted { .. }
                 | Op::Compress { .. }
                 | Op::MatMul
+                | Op::Fft { .. }
+                | Op::Linalg(_)
+                | Op::Convolve { .. }
         )
     }
 }

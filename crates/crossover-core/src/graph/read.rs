@@ -16,7 +16,14 @@ use super::{
 use crate::{
     Error, Layout, Result, Scalar, Shape, Span,
     graph::Type,
-    ops::{MapOp, reduce::ReduceOp, scatter::ScatterOp},
+    ops::{
+        MapOp,
+        convolve::{Boundary, ConvolveMode},
+        fft::{FftKind, FftScale},
+        linalg::LinalgOp,
+        reduce::ReduceOp,
+        scatter::ScatterOp,
+    },
 };
 
 /// Largest slot number a scalar may name; slots below a named one are filled, so text must not choose freely.
@@ -129,11 +136,15 @@ impl<'a> Reader<'a> {
                 self.graph.push(Op::Index { shape, axis }, &[])
             }
             _ => {
-                if !OTHERS.contains(&word) {
+                if !OTHERS.contains(&word) && !LINALG.contains(&word) {
                     return Err(Error::Text { line: wrong_line, what: unknown(word) });
                 }
                 let args = self.operands(lexer)?;
-                let op = self.attributes(lexer, word, &args)?;
+                let op = if LINALG.contains(&word) {
+                    read_linalg(lexer, word)?
+                } else {
+                    self.attributes(lexer, word, &args)?
+                };
                 self.graph.push(op, &args)
             }
         }
@@ -147,6 +158,12 @@ impl<'a> Reader<'a> {
         };
         Ok(match word {
             "where" => Op::Where,
+            "fft" | "ifft" | "rfft" | "irfft" => read_fft(lexer, word)?,
+            "convolve" => {
+                let mode = read_choice(lexer, "mode", &ConvolveMode::ALL.map(|m| (m.name(), m)))?;
+                let boundary = read_choice(lexer, "boundary", &Boundary::ALL.map(|b| (b.name(), b)))?;
+                Op::Convolve { mode, boundary }
+            }
             "matmul" => Op::MatMul,
             "cast" => {
                 lexer.expect_word("to")?;
@@ -240,6 +257,51 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// `axes [a, …] [length n] scale one|root|count`
+fn read_fft(lexer: &mut Lexer<'_>, word: &str) -> Result<Op> {
+    lexer.expect_word("axes")?;
+    let axes = read_axes(lexer)?.into();
+    let kind = match word {
+        "fft" => FftKind::Forward,
+        "ifft" => FftKind::Inverse,
+        "rfft" => FftKind::Real,
+        _ => {
+            lexer.expect_word("length")?;
+            FftKind::Hermitian { length: read_number(lexer, "a length")? }
+        }
+    };
+    let scale = read_choice(lexer, "scale", &FftScale::ALL.map(|s| (s.name(), s)))?;
+    Ok(Op::Fft { kind, axes, scale })
+}
+
+/// An op on matrices with the word that may follow its operands.
+fn read_linalg(lexer: &mut Lexer<'_>, word: &str) -> Result<Op> {
+    let flag = match lexer.peek() {
+        Token::Word(flag) => Some(flag),
+        _ => None,
+    };
+    let Some(op) = LinalgOp::from_name(word, flag) else {
+        return Err(lexer.unexpected("the end of the line"));
+    };
+    if flag.is_some() {
+        lexer.take();
+    }
+    Ok(Op::Linalg(op))
+}
+
+/// `word name`, one of several names.
+fn read_choice<T: Copy>(lexer: &mut Lexer<'_>, word: &str, choices: &[(&str, T)]) -> Result<T> {
+    lexer.expect_word(word)?;
+    let wrong = {
+        let names: Vec<String> = choices.iter().map(|(name, _)| format!("`{name}`")).collect();
+        lexer.unexpected(&names.join(" or "))
+    };
+    match lexer.take() {
+        Token::Word(given) => choices.iter().find(|c| c.0 == given).map(|c| c.1).ok_or(wrong),
+        _ => Err(wrong),
+    }
+}
+
 fn read_type(lexer: &mut Lexer<'_>) -> Result<Type> {
     Ok(Type { dtype: read_dtype(lexer)?, shape: read_shape(lexer)? })
 }
@@ -302,14 +364,19 @@ const OTHERS: [&str; 19] = [
     "cast",
     "compress",
     "concat",
+    "convolve",
     "cumulative_prod",
     "cumulative_sum",
     "expand",
+    "fft",
     "flip",
+    "ifft",
+    "irfft",
     "matmul",
     "permute",
     "random",
     "reshape",
+    "rfft",
     "searchsorted",
     "slice",
     "sort",
@@ -319,10 +386,16 @@ const OTHERS: [&str; 19] = [
     "where",
 ];
 
+/// Ops on matrices; a word may follow their operands.
+const LINALG: [&str; 12] = [
+    "cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "qr", "slogdet", "solve", "svd",
+    "svdvals",
+];
+
 /// What to say about a name that no op has.
 fn unknown(word: &str) -> String {
     let names = MapOp::ALL.iter().map(|op| op.name());
-    let names = names.chain(ReduceOp::ALL.iter().map(|op| op.name())).chain(OTHERS);
+    let names = names.chain(ReduceOp::ALL.iter().map(|op| op.name())).chain(OTHERS).chain(LINALG);
     let names = names.chain(ScatterOp::ALL.iter().map(|op| op.name()));
     let nearest = names
         .chain(["input", "scalar", "index"])

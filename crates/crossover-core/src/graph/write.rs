@@ -19,7 +19,7 @@
 use std::fmt::{self, Display};
 
 use super::{Graph, Node, NodeId, Op, literal};
-use crate::{Layout, Span};
+use crate::{Layout, Span, ops::fft::FftKind};
 
 impl Display for NodeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -93,6 +93,15 @@ fn attributes(f: &mut fmt::Formatter<'_>, node: &Node) -> fmt::Result {
         Op::Strided(Layout { shape, strides, offset }) => {
             write!(f, " to {shape} strides {strides:?} offset {offset}")
         }
+        Op::Fft { kind, axes, scale } => {
+            write!(f, " axes {axes:?}")?;
+            if let FftKind::Hermitian { length } = kind {
+                write!(f, " length {length}")?;
+            }
+            write!(f, " scale {}", scale.name())
+        }
+        Op::Linalg(op) => op.flag().map_or(Ok(()), |flag| write!(f, " {flag}")),
+        Op::Convolve { mode, boundary } => write!(f, " mode {} boundary {}", mode.name(), boundary.name()),
         Op::Scalar { .. } | Op::Map(_) | Op::Where | Op::MatMul => Ok(()),
     }
 }

@@ -1,6 +1,9 @@
 //! A whole graph, one node at a time.
 
-use super::{Tensor, elementwise::map, lookup, matmul::matmul, movement, reduce};
+use super::{
+    Tensor, convolve::convolve, elementwise::map, fft::fft, linalg::linalg, lookup, matmul::matmul, movement,
+    reduce,
+};
 use crate::{
     DType, Error, Graph, Result, Scalar, Shape,
     graph::{Node, Op},
@@ -119,6 +122,9 @@ fn evaluate_node(node: &Node, args: &[&Tensor]) -> Result<Tensor> {
         Op::SearchSorted { right } => elements(node, lookup::search(*right, args[0], args[1])),
         Op::Compress { count } => elements(node, lookup::compress(*count, args[0], args[1])),
         Op::MatMul => elements(node, matmul(args[0], args[1])),
+        Op::Fft { kind, axes, scale } => elements(node, fft(*kind, axes, *scale, &node.ty.shape, args[0])),
+        Op::Linalg(op) => elements(node, linalg(*op, args)?),
+        Op::Convolve { mode, boundary } => elements(node, convolve(*mode, *boundary, &node.ty.shape, args)),
         view => elements(node, movement::view(view, &node.ty.shape, args[0])),
     }
 }

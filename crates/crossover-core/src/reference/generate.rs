@@ -10,7 +10,12 @@ use super::{Pattern, Tensor};
 use crate::{
     DType, Error, Graph, Layout, NodeId, Result, Scalar, Shape, Span,
     graph::{Axes, Op},
-    ops::{Class, MapOp, reduce::ReduceOp, scatter::ScatterOp},
+    ops::{
+        Class, MapOp,
+        convolve::{Boundary, ConvolveMode},
+        reduce::ReduceOp,
+        scatter::ScatterOp,
+    },
     philox,
 };
 
@@ -27,7 +32,7 @@ pub struct GraphOptions {
     pub views: bool,
     /// Reductions, and rows or columns that use their own reductions.
     pub reductions: bool,
-    /// Scans, concat, take, scatters, sorts and searches.
+    /// Scans, concat, take, scatters, sorts, searches and convolutions.
     pub calls: bool,
     /// Matrix products, which backends need not reproduce bit for bit.
     pub matmul: bool,
@@ -422,7 +427,8 @@ impl Generator<'_> {
     fn call(&mut self, x: NodeId) -> Result<NodeId> {
         let shape = self.shape_of(x);
         let axis = self.dice.below(shape.rank());
-        match self.dice.below(8) {
+        match self.dice.below(9) {
+            8 => self.convolve(x),
             0 => {
                 let op = if self.dice.chance(70) { ReduceOp::Sum } else { ReduceOp::Prod };
                 self.push(Op::Scan { op, axis }, &[x])
@@ -494,6 +500,18 @@ impl Generator<'_> {
         let lengths = self.push(Op::Expand(self.shape_of(indices)), &[length])?;
         let inside = self.push(Op::Map(MapOp::Remainder), &[indices, lengths])?;
         if repeat { self.push(Op::Expand(whole), &[inside]) } else { Ok(inside) }
+    }
+
+    /// Convolution with a small kernel, whose reference is not slow.
+    fn convolve(&mut self, x: NodeId) -> Result<NodeId> {
+        let (dtype, shape) = (self.dtype_of(x), self.shape_of(x));
+        let lengths = shape.iter().map(|&n| 1 + self.dice.below(n.min(3)));
+        let kernel: Vec<usize> = lengths.collect();
+        let mode = ConvolveMode::ALL[self.dice.below(3)];
+        let boundary = Boundary::ALL[self.dice.below(3)];
+        let fill = self.scalar(dtype);
+        let kernel = self.graph.input(dtype, Shape::from(kernel))?;
+        self.push(Op::Convolve { mode, boundary }, &[x, kernel, fill])
     }
 
     fn matmul(&mut self, x: NodeId) -> Result<NodeId> {

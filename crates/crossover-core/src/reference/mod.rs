@@ -1,7 +1,8 @@
 //! The reference interpreter: the definition of every op, written to be obviously right and nothing else.
 //!
 //! [`map`] is one elementwise op on single values, [`evaluate`] a whole graph node by node. Every backend must give
-//! the same bits, except for [`crate::graph::Op::MatMul`], whose result here is the centre of an error bound.
+//! the same bits, except where [`crate::graph::Op::is_exact`] says otherwise: matrix products, Fourier transforms and
+//! decompositions, whose result here is the centre of an error bound.
 //!
 //! NaN bits. Movement (views, `concat`, `take`, sorts, masks, `where`) and ops whose rule is
 //! [`NanRule::Exact`](crate::ops::NanRule) keep the bits of a NaN, in 16-bit dtypes too. Whatever else an op,
@@ -10,11 +11,14 @@
 //!
 //! Cases that every backend runs are read by [`corpus`], and [`random_graph`] makes graphs for property tests.
 
+mod convolve;
 #[doc(hidden)]
 pub mod corpus;
 mod elementwise;
 mod evaluate;
+mod fft;
 mod generate;
+mod linalg;
 mod lookup;
 mod matmul;
 mod movement;

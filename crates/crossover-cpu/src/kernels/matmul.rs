@@ -12,6 +12,7 @@ use crossover_runtime::{Block, Error, Executable, Launch, Result};
 use gemm::Parallelism;
 use num_complex::Complex;
 
+use super::panel::Panel;
 use crate::{memory::Pool, threads::Threads, tile::Tiles, window::View};
 
 /// Multiply-adds below which one thread works alone.
@@ -366,25 +367,4 @@ unsafe fn product<T: Float>(
 fn addresses(launch: &Launch<'_>) -> (usize, usize, usize) {
     let at = |block: Block| block.address.0 as usize;
     (at(launch.inputs()[0]), at(launch.inputs()[1]), at(launch.outputs()[0]))
-}
-
-/// Scratch from the pool, given back when it goes out of scope.
-struct Panel<'a> {
-    pool: &'a Pool,
-    block: Block,
-}
-
-impl Panel<'_> {
-    fn new(pool: &Pool, bytes: usize) -> Result<Panel<'_>> {
-        Ok(Panel { pool, block: pool.allocate(bytes)? })
-    }
-    fn at(&self) -> *mut u8 {
-        self.block.address.0 as *mut u8
-    }
-}
-
-impl Drop for Panel<'_> {
-    fn drop(&mut self) {
-        self.pool.free(self.block);
-    }
 }

@@ -1,8 +1,12 @@
 //! Kernels that are not fused code.
 
 mod compress;
+mod convolve;
+mod fft;
 mod gather;
+mod linalg;
 mod matmul;
+mod panel;
 mod scan;
 mod scatter;
 mod search;
@@ -12,7 +16,10 @@ mod take;
 mod walk;
 
 pub use compress::Compress;
+pub use convolve::convolve;
+pub use fft::fft;
 pub use gather::Gather;
+pub use linalg::linalg;
 pub use matmul::MatMul;
 pub use scan::Scan;
 pub use scatter::Scatter;

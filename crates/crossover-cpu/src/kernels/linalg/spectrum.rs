@@ -1,0 +1,116 @@
+//! What is found by iterations: singular values and eigenvalues.
+
+use crossover_core::ops::linalg::NO_CONVERGENCE;
+use faer::{
+    Mat, MatMut, Par,
+    diag::Diag,
+    dyn_stack::MemStack,
+    linalg::{evd, svd::ComputeSvdVectors},
+};
+
+use super::{
+    Failure,
+    factor::{self, write},
+    field::Field,
+    workspace,
+};
+
+/// U, the singular values and Vᴴ.
+pub(super) fn svd<T: Field>(a: MatMut<'_, T>, full: bool, out: &mut [T]) -> Result<(), Failure> {
+    let (m, n) = a.shape();
+    let k = m.min(n);
+    let (p, q) = if full { (m, n) } else { (k, k) };
+    let identity = |n: usize, k: usize| Mat::from_fn(n, k, |i, j| if i == j { T::ONE } else { T::ZERO });
+    let (mut u, mut v, mut s) = (identity(m, p), identity(n, q), Diag::<T>::zeros(k));
+    if k > 0 {
+        let compute = if full { ComputeSvdVectors::Full } else { ComputeSvdVectors::Thin };
+        let request =
+            faer::linalg::svd::svd_scratch::<T>(m, n, compute, compute, Par::Seq, Default::default());
+        let mut memory = workspace(request)?;
+        faer::linalg::svd::svd(
+            a.as_ref(),
+            s.as_mut(),
+            Some(u.as_mut()),
+            Some(v.as_mut()),
+            Par::Seq,
+            MemStack::new(&mut memory),
+            Default::default(),
+        )
+        .map_err(|_| Failure::Matrix(NO_CONVERGENCE))?;
+    }
+    let (left, rest) = out.split_at_mut(m * p);
+    let (middle, right) = rest.split_at_mut(k);
+    write(u.as_ref(), left);
+    middle.iter_mut().enumerate().for_each(|(i, x)| *x = s[i].canonical());
+    for (i, row) in right.chunks_exact_mut(n.max(1)).enumerate() {
+        row.iter_mut().enumerate().for_each(|(j, x)| *x = v[(j, i)].conjugate().canonical());
+    }
+    Ok(())
+}
+
+/// The singular values.
+pub(super) fn svdvals<T: Field>(a: MatMut<'_, T>, out: &mut [T::Part]) -> Result<(), Failure> {
+    let (m, n) = a.shape();
+    let no = ComputeSvdVectors::No;
+    let mut s = Diag::<T>::zeros(m.min(n));
+    let mut memory =
+        workspace(faer::linalg::svd::svd_scratch::<T>(m, n, no, no, Par::Seq, Default::default()))?;
+    let stack = MemStack::new(&mut memory);
+    faer::linalg::svd::svd(a.as_ref(), s.as_mut(), None, None, Par::Seq, stack, Default::default())
+        .map_err(|_| Failure::Matrix(NO_CONVERGENCE))?;
+    out.iter_mut().enumerate().for_each(|(i, x)| *x = s[i].part());
+    Ok(())
+}
+
+/// Eigenvalues and vectors of a self-adjoint matrix.
+pub(super) fn eigh<T: Field>(a: MatMut<'_, T>, upper: bool, out: &mut [T]) -> Result<(), Failure> {
+    let n = a.nrows();
+    let mut vectors = Mat::<T>::zeros(n, n);
+    let values = self_adjoint(a, upper, Some(vectors.as_mut()))?;
+    let (first, rest) = out.split_at_mut(n);
+    first.iter_mut().enumerate().for_each(|(i, x)| *x = values[i].canonical());
+    write(vectors.as_ref(), rest);
+    Ok(())
+}
+
+/// Eigenvalues of a self-adjoint matrix.
+pub(super) fn eigvalsh<T: Field>(a: MatMut<'_, T>, upper: bool, out: &mut [T::Part]) -> Result<(), Failure> {
+    let values = self_adjoint(a, upper, None)?;
+    out.iter_mut().enumerate().for_each(|(i, x)| *x = values[i].part());
+    Ok(())
+}
+
+fn self_adjoint<T: Field>(
+    mut a: MatMut<'_, T>,
+    upper: bool,
+    vectors: Option<MatMut<'_, T>>,
+) -> Result<Diag<T>, Failure> {
+    let n = a.nrows();
+    factor::self_adjoint(a.as_mut(), upper);
+    let compute = match vectors {
+        Some(_) => evd::ComputeEigenvectors::Yes,
+        None => evd::ComputeEigenvectors::No,
+    };
+    let mut values = Diag::<T>::zeros(n);
+    if n == 0 {
+        return Ok(values);
+    }
+    let request = evd::self_adjoint_evd_scratch::<T>(n, compute, Par::Seq, Default::default());
+    let mut memory = workspace(request)?;
+    let stack = MemStack::new(&mut memory);
+    evd::self_adjoint_evd(a.as_ref(), values.as_mut(), vectors, Par::Seq, stack, Default::default())
+        .map_err(|_| Failure::Matrix(NO_CONVERGENCE))?;
+    Ok(values)
+}
+
+/// Eigenvalues, and after them right eigenvectors if they are asked for.
+pub(super) fn eig<T: Field>(a: MatMut<'_, T>, vectors: bool, out: &mut [T::Whole]) -> Result<(), Failure> {
+    let n = a.nrows();
+    let (values, matrix) = T::eigen(a.as_ref(), vectors)?;
+    let (first, rest) = out.split_at_mut(n);
+    first.iter_mut().zip(values).for_each(|(x, value)| *x = value.canonical());
+    if let Some(matrix) = matrix {
+        write(matrix.as_ref(), rest);
+    }
+    Ok(())
+}
