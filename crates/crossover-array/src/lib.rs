@@ -24,6 +24,7 @@ mod error;
 mod eval;
 mod explain;
 mod index;
+pub mod io;
 mod join;
 mod logic;
 mod node;

@@ -95,7 +95,7 @@
 
 pub use crossover_array::{
     Array, Axes, Builder, Complex, DType, Dims, Element, Error, Graph, Index, Indices, Key, Kind, Number,
-    Operand, Result, Runtime, Scalar, Shape, Simd, bf16, eval_all, f16, keepdims, random, s,
+    Operand, Result, Runtime, Scalar, Shape, Simd, bf16, eval_all, f16, io, keepdims, random, s,
 };
 /// Graphs, ops, dtypes and the reference interpreter.
 pub use crossover_core as core;
