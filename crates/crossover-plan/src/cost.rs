@@ -65,6 +65,8 @@ pub(crate) fn kernel(kernel: &Kernel, buffers: &[Buffer]) -> Cost {
                     2 * result * inner * complex
                 }
                 CallOp::Scan { .. } => result,
+                // About six transcendental functions and a dozen Philox rounds per element.
+                CallOp::Sample(_) => 200 * result,
                 CallOp::Take { .. } => 0,
             };
             Cost { read, written: result * call.dtype.size() as u64, flops }
@@ -117,6 +119,7 @@ pub(crate) fn name(kernel: &Kernel) -> String {
             return match call.op {
                 CallOp::MatMul => "matmul".to_string(),
                 CallOp::Scan { .. } => "scan".to_string(),
+                CallOp::Sample(sampler) => format!("sample {sampler}"),
                 CallOp::Take { .. } => "take".to_string(),
             };
         }

@@ -70,7 +70,7 @@ impl Simplifier {
             return self.view(&node.op, base);
         }
         let mut args: SmallVec<[Arg; 3]> = node.args.iter().map(|a| self.value(*a)).collect();
-        if matches!(node.op, Op::MatMul | Op::Take { .. } | Op::Scan { .. }) {
+        if matches!(node.op, Op::MatMul | Op::Sample(_) | Op::Take { .. } | Op::Scan { .. }) {
             args = args.into_iter().map(|a| self.in_memory(a)).collect();
         }
         if let Op::Reduce { op, axes, .. } = &node.op {

@@ -7,10 +7,15 @@
 //! Compositions that average or normalise compute 16-bit inputs in `f32` and round once at the end.
 
 mod arange;
+mod bernoulli;
+mod choice;
+mod exponential;
+mod integers;
 mod layer_norm;
 mod matmul;
 mod mean;
 mod normal;
+mod sample;
 mod softmax;
 mod standardise;
 mod sum;
@@ -20,10 +25,15 @@ mod var;
 
 pub use self::{
     arange::{arange, eye, linspace},
+    bernoulli::bernoulli,
+    choice::{categorical, choice},
+    exponential::exponential,
+    integers::integers,
     layer_norm::layer_norm,
     matmul::matmul,
     mean::mean,
     normal::normal,
+    sample::{gamma, poisson},
     softmax::{log_softmax, softmax},
     standardise::standardise,
     sum::{cumulative_sum, prod, sum},

@@ -13,7 +13,7 @@ impl Op {
             Op::Input { .. } | Op::Scalar { .. } | Op::Index { .. } => 0,
             Op::Map(op) => op.arity(),
             Op::Where => 3,
-            Op::Take { .. } | Op::MatMul => 2,
+            Op::Sample(_) | Op::Take { .. } | Op::MatMul => 2,
             Op::Concat { .. } => return None,
             _ => 1,
         })
@@ -40,6 +40,12 @@ impl Op {
                 check_dtype(op, args[0], DType::U32)?;
                 check_shape(op, args[0], &Shape::from([2]), "the key is u32[2]")?;
                 Ok(Type { dtype: DType::U32, shape: Shape::checked(op, shape.iter().copied())? })
+            }
+            Op::Sample(_) => {
+                check_dtype(op, args[0], DType::U32)?;
+                check_shape(op, args[0], &Shape::from([2]), "the key is u32[2]")?;
+                check_dtype(op, args[1], DType::F64)?;
+                Ok(args[1].clone())
             }
             Op::Map(map) => {
                 same_type(op, args)?;

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use crate::{
     DType, Layout, Shape, Span,
     ops::{MapOp, reduce::ReduceOp},
+    sample::Sampler,
 };
 
 /// Axes of a shape, as positions.
@@ -59,6 +60,9 @@ pub enum Op {
         /// Independent streams under one key.
         stream: u32,
     },
+    /// Random numbers of a distribution with a parameter per element, as `f64`, by row-major position. Operands: the
+    /// key, `u32[2]`, and the parameters.
+    Sample(Sampler),
     /// An elementwise op on operands of equal dtype and shape.
     Map(MapOp),
     /// Conversion to another dtype.
@@ -115,6 +119,7 @@ impl Op {
             Op::Scalar { .. } => "scalar",
             Op::Index { .. } => "index",
             Op::Random { .. } => "random",
+            Op::Sample(_) => "sample",
             Op::Map(op) => op.name(),
             Op::Cast(_) => "cast",
             Op::Where => "where",

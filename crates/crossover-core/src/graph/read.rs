@@ -17,6 +17,7 @@ use crate::{
     Error, Layout, Result, Scalar, Shape, Span,
     graph::Type,
     ops::{MapOp, reduce::ReduceOp},
+    sample::Sampler,
 };
 
 /// Largest slot number a scalar may name; slots below a named one are filled, so text must not choose freely.
@@ -152,6 +153,16 @@ impl<'a> Reader<'a> {
                 lexer.expect_word("stream")?;
                 Op::Random { shape, stream: read_number(lexer, "the number of a stream")? }
             }
+            "sample" => {
+                let Token::Word(name) = lexer.peek() else {
+                    return Err(lexer.unexpected("the name of a distribution"));
+                };
+                let Some(sampler) = Sampler::from_name(name) else {
+                    return Err(lexer.wrong(format!("there is no distribution `{}`", excerpt(name))));
+                };
+                lexer.take();
+                Op::Sample(sampler)
+            }
             "cumulative_sum" => Op::Scan { op: ReduceOp::Sum, axis: read_axis(lexer)? },
             "cumulative_prod" => Op::Scan { op: ReduceOp::Prod, axis: read_axis(lexer)? },
             "concat" => Op::Concat { axis: read_axis(lexer)? },
@@ -281,7 +292,7 @@ fn read_span(lexer: &mut Lexer<'_>, axis: Option<usize>) -> Result<Span> {
 }
 
 /// Ops that are neither elementwise nor reductions and take operands.
-const OTHERS: [&str; 14] = [
+const OTHERS: [&str; 15] = [
     "cast",
     "concat",
     "cumulative_prod",
@@ -292,6 +303,7 @@ const OTHERS: [&str; 14] = [
     "permute",
     "random",
     "reshape",
+    "sample",
     "slice",
     "strided",
     "take",
