@@ -24,6 +24,7 @@ mod error;
 mod eval;
 mod explain;
 mod index;
+mod interop;
 pub mod io;
 mod join;
 mod logic;
