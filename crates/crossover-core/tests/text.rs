@@ -32,6 +32,9 @@ const EVERYTHING: &str = "graph {
   %25 = scalar c64 (1.5, nan:0xffc00001)
   %26 = scalar bool true
   %27 = scalar f64 -inf
+  %28 = input f64[3]
+  %29 = sample %7, %28 gamma
+  %30 = sample %7, %28 poisson
   return %5, %8, %8
 }
 ";

@@ -14,7 +14,8 @@ use crate::{Error, Result};
 /// Puts a file in place of whatever has this name, once all of it is written and on disk.
 ///
 /// The bytes go to a file beside it (in the same folder, so that renaming cannot copy), which is removed if anything
-/// fails. A file that is replaced hands its permissions on.
+/// fails. A file that is replaced hands its permissions on. A link is followed; what is neither a file nor absent, a
+/// folder or a device, is refused.
 ///
 /// ```
 /// use std::io::Write;
@@ -32,13 +33,13 @@ use crate::{Error, Result};
 /// ```
 pub fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<()> {
     let wrong = |action| move |error: io::Error| Error::io(path.display().to_string(), action, &error);
+    let place = place(path).map_err(wrong("replace"))?;
+    let path = place.as_path();
     let (mut draft, file) = Draft::beside(path).map_err(wrong("create a file beside"))?;
     let mut buffered = BufWriter::with_capacity(1 << 18, file);
     write(&mut buffered).map_err(wrong("write"))?;
     let file = buffered.into_inner().map_err(|e| wrong("write")(e.into_error()))?;
-    if let Ok(former) = fs::metadata(path)
-        && former.is_file()
-    {
+    if let Ok(former) = fs::metadata(path) {
         file.set_permissions(former.permissions()).map_err(wrong("set the permissions of"))?;
     }
     file.sync_all().map_err(wrong("write"))?;
@@ -47,6 +48,17 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Resu
     draft.is_renamed = true;
     settle(path);
     Ok(())
+}
+
+/// Where the file goes: the name itself, or what it links to.
+fn place(path: &Path) -> io::Result<PathBuf> {
+    match fs::metadata(path) {
+        Ok(former) if former.is_file() => fs::canonicalize(path),
+        // Renaming would take a device out of the system, not write to it.
+        Ok(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(path.to_path_buf()),
+        Err(error) => Err(error),
+    }
 }
 
 /// A file that is removed when it goes out of scope, unless it got its name by then.
@@ -140,6 +152,24 @@ mod tests {
         let path = std::env::temp_dir().join("crossover-io-no-such-folder/x");
         assert!(matches!(replace(&path, |_| Ok(())), Err(Error::Io { kind: io::ErrorKind::NotFound, .. })));
         assert!(replace(Path::new("/"), |_| Ok(())).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_and_devices_refused() {
+        let folder = folder("links");
+        fs::create_dir_all(folder.join("elsewhere")).unwrap();
+        let (file, link) = (folder.join("elsewhere/x"), folder.join("link"));
+        fs::write(&file, b"old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        replace(&link, |to| to.write_all(b"new")).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&file).unwrap(), b"new");
+        for other in [Path::new("/dev/null"), folder.as_path()] {
+            let refused = replace(other, |_| Ok(())).unwrap_err();
+            assert!(refused.to_string().ends_with("it is not a regular file"), "{refused}");
+        }
+        fs::remove_dir_all(folder).unwrap();
     }
 
     #[cfg(unix)]
