@@ -1,5 +1,5 @@
 //! Arrays through files: every dtype and layout, mapped memory, damaged files.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,7 @@
 //! The fuzzer's corpus, as it is and damaged at random: readers answer, whatever they are given.
 //!
 //! `cargo xtask fuzz` does this for minutes; here it takes a second, so that it is part of every test run.
+#![allow(clippy::unwrap_used)]
 
 use std::{io::Cursor, path::Path};
 

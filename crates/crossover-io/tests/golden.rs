@@ -1,4 +1,5 @@
 //! Files written by NumPy and by the safetensors library; `golden/make.py` made them.
+#![allow(clippy::unwrap_used)]
 
 use std::{
     fs::File,

@@ -1,4 +1,5 @@
 //! Files that are damaged, cut short or made to mislead: each is a typed error that says what is wrong.
+#![allow(clippy::unwrap_used)]
 
 use std::io::{Cursor, Write};
 

@@ -51,7 +51,7 @@ fn large(mean: f64, draws: &Draws) -> f64 {
             return k;
         }
         // At the very edge k is infinite or no number; neither is at least 0 and finite.
-        if !(k >= 0.0 && k < f64::INFINITY) || (edge < 0.013 && v > edge) {
+        if !(0.0..f64::INFINITY).contains(&k) || (edge < 0.013 && v > edge) {
             continue;
         }
         if log(v * inverse_alpha / (a / (edge * edge) + b)) <= log_probability(k, mean) {
