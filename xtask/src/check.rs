@@ -63,7 +63,16 @@ impl Step {
             Self::Performance => performance::check(),
             Self::Clippy => {
                 let mut command = workspace::cargo();
-                command.args(["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]);
+                command.args([
+                    "clippy",
+                    "--workspace",
+                    "--all-targets",
+                    "--all-features",
+                    "--quiet",
+                    "--",
+                    "-D",
+                    "warnings",
+                ]);
                 step::tool(&mut command, "cargo clippy --workspace --all-targets --fix, then by hand")
             }
             Self::Vector => vector::check(None),

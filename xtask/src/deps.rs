@@ -11,7 +11,7 @@ use crate::workspace::{Metadata, Package};
 /// The layers, bottom first. Crates of one layer never see each other.
 const LAYERS: [&[&str]; 9] = [
     &["crossover-core"],
-    &["crossover-plan"],
+    &["crossover-io", "crossover-plan"],
     &["crossover-codegen", "crossover-runtime"],
     &["crossover-cpu", "crossover-cuda"],
     &["crossover-array"],

@@ -9,6 +9,7 @@ mod bless;
 mod bundle;
 mod check;
 mod deps;
+mod fuzz;
 mod nvrtc;
 mod paint;
 mod performance;
@@ -43,6 +44,7 @@ enum Command {
     Test(test::Arguments),
     Bless(bless::Arguments),
     Bench(bench::Arguments),
+    Fuzz(fuzz::Arguments),
     /// Check that crates only depend on crates below them
     Deps,
     /// Rewrite docs/performance.md and the README's table from bench/results
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         Command::Test(arguments) => test::run(&arguments),
         Command::Bless(arguments) => bless::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Deps => check::run_one(check::Step::Deps),
         Command::Performance => performance::run(),
         Command::Vector(arguments) => vector::run(&arguments),

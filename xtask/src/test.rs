@@ -98,7 +98,7 @@ pub fn run_with(arguments: &Arguments, extra: &[(&str, &str)]) -> Result<bool> {
 
 fn command(arguments: &Arguments) -> Command {
     let mut command = workspace::cargo();
-    command.args(["test", "--no-fail-fast"]);
+    command.args(["test", "--no-fail-fast", "--all-features"]);
     if arguments.quick {
         // Everything that `cargo test` runs by default, less the doctests; `--tests` covers unit tests too.
         command.args(["--tests", "--examples"]);

@@ -27,6 +27,8 @@ mod eval;
 mod explain;
 pub mod fft;
 mod index;
+mod interop;
+pub mod io;
 mod join;
 pub mod linalg;
 mod logic;

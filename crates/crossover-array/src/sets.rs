@@ -89,7 +89,7 @@ impl Array {
         let size = self.size();
         let inverse = Array::build([&runs.first, &order], |b, [first, order]| {
             let steps = compose::cast(b, first, DType::I64)?;
-            let group = compose::cumulative_sum(b, &steps, 0)?;
+            let group = compose::cumulative_sum(b, &steps, 0, false)?;
             let one = compose::number(b, 1.into(), DType::I64)?;
             let group = compose::binary(b, MapOp::Subtract, &group, &one)?;
             let nothing = b.scalar(crossover_core::Scalar::zero(DType::I64));

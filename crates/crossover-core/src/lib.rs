@@ -14,6 +14,7 @@ mod layout;
 pub mod ops;
 pub mod philox;
 pub mod reference;
+pub mod sample;
 mod scalar;
 mod shape;
 

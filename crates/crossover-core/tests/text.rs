@@ -45,6 +45,9 @@ const EVERYTHING: &str = "graph {
   %38 = searchsorted %36, %0 right
   %39 = input bool[4]
   %40 = compress %39, %0 count 3
+  %41 = input f64[3]
+  %42 = sample %7, %41 gamma
+  %43 = sample %7, %41 poisson
   return %5, %8, %8
 }
 ";

@@ -219,6 +219,7 @@ impl Backend for CpuBackend {
         match &call.op {
             CallOp::MatMul => Ok(Box::new(kernels::MatMul::new(call, tiles, threads, self.pool.clone())?)),
             CallOp::Scan { op, axis } => Ok(Box::new(kernels::Scan::new(call, *op, *axis, threads)?)),
+            CallOp::Sample(sampler) => Ok(Box::new(kernels::Sample::new(call, *sampler, threads)?)),
             CallOp::Take { axis } => Ok(Box::new(kernels::Take::new(call, *axis, tiles, threads)?)),
             CallOp::Gather { axis } => Ok(Box::new(kernels::Gather::new(call, *axis, threads)?)),
             CallOp::Scatter { op, axis } => {

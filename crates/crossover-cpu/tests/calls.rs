@@ -1,9 +1,11 @@
-//! Matrix products, scans and lookups on strided operands, against plain loops.
+//! Matrix products, scans, lookups and samples on strided operands, against plain loops.
 #![allow(clippy::unwrap_used)]
 
 mod generator;
 
-use crossover_core::{DType, Layout, Scalar, Shape, canonical, ops::reduce::ReduceOp, reference};
+use crossover_core::{
+    DType, Layout, Scalar, Shape, canonical, ops::reduce::ReduceOp, reference, sample::Sampler,
+};
 use crossover_cpu::{CpuBackend, Simd};
 use crossover_plan::kernel::{BufferId, Call, CallOp, Kernel, Operand};
 use crossover_runtime::{Backend, Block, Launch};
@@ -220,6 +222,31 @@ fn take_clamps_indices_and_keeps_bits() {
             let mut from = [at / result[2] / result[1], at / result[2] % result[1], at % result[2]];
             from[axis] = indices[from[axis]].clamp(0, shape[axis] as i64 - 1) as usize;
             assert_eq!(value, x.at(&from), "{dtype} {shape:?} axis {axis} seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn samples_are_functions_of_parameter_key_and_position() {
+    let backends = backends();
+    for seed in 0..60 {
+        let dice = &mut Dice::new(seed);
+        let cpu = &backends[dice.below(backends.len())];
+        let sampler = dice.pick(&Sampler::ALL);
+        let shape = [dice.pick(&[1, 3, 0]), dice.pick(&[1, 40]), dice.pick(&[1, 2, 30])];
+        let tame = dice.one_in(2);
+        let parameters = Array::random(cpu, dice, DType::F64, &shape, tame);
+        let words = [dice.below(1 << 30) as u32, dice.below(1 << 30) as u32];
+        // The words of the key may lie in either order.
+        let stored = Layout::contiguous(Shape::from([2])).flip(&[0]);
+        let bytes = words.iter().rev().flat_map(|word| word.to_le_bytes()).collect();
+        let key = Array::of(cpu, DType::U32, stored, bytes);
+        let got = call(cpu, CallOp::Sample(sampler), &[&key, &parameters], &shape, DType::F64);
+        for (at, &value) in got.iter().enumerate() {
+            let from = [at / shape[2] / shape[1], at / shape[2] % shape[1], at % shape[2]];
+            let parameter = f64::from_bits(parameters.at(&from).bits()[0]);
+            let want = sampler.draw(parameter, words, at as u64);
+            assert_eq!(value.bits()[0], want.to_bits(), "{sampler} {parameter} seed {seed}");
         }
     }
 }

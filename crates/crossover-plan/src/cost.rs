@@ -71,6 +71,8 @@ fn call_flops(call: &Call) -> u64 {
     match &call.op {
         CallOp::MatMul => 2 * result * first.dims().last().copied().unwrap_or(1) as u64 * complex,
         CallOp::Scan { .. } => result,
+        // About six transcendental functions and a dozen Philox rounds per element.
+        CallOp::Sample(_) => 200 * result,
         CallOp::Take { .. } | CallOp::Gather { .. } | CallOp::Compress => 0,
         CallOp::Scatter { .. } => call.operands[1].layout.shape.size() as u64,
         // Comparisons: the logarithm of the length for each element.
@@ -146,6 +148,7 @@ pub(crate) fn name(kernel: &Kernel) -> String {
             return match call.op {
                 CallOp::MatMul => "matmul",
                 CallOp::Scan { .. } => "scan",
+                CallOp::Sample(sampler) => sampler.name(),
                 CallOp::Take { .. } => "take",
                 CallOp::Gather { .. } => "take_along_axis",
                 CallOp::Scatter { op, .. } => op.name(),

@@ -22,6 +22,7 @@ use crossover_core::{
         reduce::ReduceOp,
         scatter::ScatterOp,
     },
+    sample::Sampler,
 };
 use smallvec::SmallVec;
 
@@ -210,6 +211,8 @@ pub struct Operand {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CallOp {
+    /// Random numbers of a distribution. Operands: the key, and one `f64` parameter per element.
+    Sample(Sampler),
     /// Matrix product over the last two axes of two operands of equal rank; leading axes are equal.
     MatMul,
     /// Running sum or product along an axis, in the canonical order of scans.

@@ -117,6 +117,7 @@ fn call(item: &Item, id: ItemId, buffers: &mut Buffers<'_>) -> Call {
     let op = match &item.work {
         Work::Op(Op::MatMul) => CallOp::MatMul,
         Work::Op(Op::Scan { op, axis }) => CallOp::Scan { op: *op, axis: *axis },
+        Work::Op(Op::Sample(sampler)) => CallOp::Sample(*sampler),
         Work::Op(Op::Take { axis }) => CallOp::Take { axis: *axis },
         Work::Op(Op::Gather { axis }) => CallOp::Gather { axis: *axis },
         Work::Op(Op::Scatter { op, axis }) => CallOp::Scatter { op: *op, axis: *axis },

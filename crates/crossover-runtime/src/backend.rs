@@ -16,7 +16,7 @@ pub struct Address(pub u64);
 /// Device memory as a backend hands it out; the buffer that owns it gives it back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Block {
-    /// Where it starts; aligned to 64 bytes.
+    /// Where it starts; aligned to 64 bytes, or as its elements are where the memory is a mapped file's.
     pub address: Address,
     /// Usable bytes.
     pub bytes: usize,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-use crate::{Backend, Block, Error, Result};
+use crate::{Address, Backend, Block, Error, Result};
 
 /// A device, by position in its [`Machine`]; the host is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -59,10 +59,22 @@ impl Machine {
     }
 }
 
-#[derive(Debug, Default)]
+/// Host memory that belongs to somebody else: a mapped file.
+type Owner = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+#[derive(Default)]
 struct Slot {
     block: Option<Block>,
     valid: bool,
+    /// Who keeps the block alive, where it is not the backend's: it is never written and never given to the backend.
+    owner: Option<Owner>,
+}
+
+impl Slot {
+    /// Memory of the backend's, with valid contents.
+    fn valid(block: Block) -> Slot {
+        Slot { block: Some(block), valid: true, owner: None }
+    }
 }
 
 /// Bytes that may be on several devices.
@@ -88,7 +100,7 @@ impl Buffer {
         let block = machine.backend(device).allocate(bytes)?;
         let mut slots: SmallVec<[Slot; 2]> = SmallVec::new();
         slots.resize_with(machine.backends.len(), Slot::default);
-        slots[device.0] = Slot { block: Some(block), valid: true };
+        slots[device.0] = Slot::valid(block);
         Ok((Buffer { machine: machine.clone(), bytes, slots: Mutex::new(slots) }, block))
     }
 
@@ -113,6 +125,28 @@ impl Buffer {
         Buffer::from_fill(machine, bytes.len(), |to| to.copy_from_slice(bytes))
     }
 
+    /// A buffer on the host whose bytes stay where they are and belong to `owner`: a mapped file.
+    ///
+    /// `None` if they are not aligned for elements of `align` bytes. The bytes are only read; a caller who wants to
+    /// change the buffer in place gets a copy.
+    pub fn from_owner(
+        machine: &Arc<Machine>,
+        owner: Arc<dyn AsRef<[u8]> + Send + Sync>,
+        align: usize,
+    ) -> Option<Arc<Buffer>> {
+        // The borrow of the owner's contents lasts as long as the owner is held here: until the buffer is dropped or
+        // has memory of its own.
+        let bytes = (*owner).as_ref();
+        let block = Block { address: Address(bytes.as_ptr() as u64), bytes: bytes.len() };
+        if !block.address.0.is_multiple_of(align as u64) {
+            return None;
+        }
+        let mut slots: SmallVec<[Slot; 2]> = SmallVec::new();
+        slots.resize_with(machine.backends.len(), Slot::default);
+        slots[Device::HOST.0] = Slot { block: Some(block), valid: true, owner: Some(owner) };
+        Some(Arc::new(Buffer { machine: machine.clone(), bytes: block.bytes, slots: Mutex::new(slots) }))
+    }
+
     /// Size in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -132,14 +166,15 @@ impl Buffer {
     /// The memory of one device, for a kernel that is about to write all of it.
     pub(crate) fn for_writing(&self, device: Device) -> Result<Block> {
         let mut slots = self.slots.lock();
-        let block = match slots[device.0].block {
-            Some(block) => block,
-            None => self.machine.backend(device).allocate(self.bytes)?,
+        let slot = &slots[device.0];
+        let block = match slot.block {
+            Some(block) if slot.owner.is_none() => block,
+            _ => self.machine.backend(device).allocate(self.bytes)?,
         };
         for slot in slots.iter_mut() {
             slot.valid = false;
         }
-        slots[device.0] = Slot { block: Some(block), valid: true };
+        slots[device.0] = Slot::valid(block);
         Ok(block)
     }
 
@@ -158,9 +193,10 @@ impl Buffer {
         let from =
             slots[source].block.ok_or_else(|| Error::Internal("a valid slot without memory".to_string()))?;
         let target = self.machine.backend(device);
-        let (to, fresh) = match slots[device.0].block {
-            Some(block) => (block, false),
-            None => (target.allocate(self.bytes)?, true),
+        let slot = &slots[device.0];
+        let (to, fresh) = match slot.block {
+            Some(block) if slot.owner.is_none() => (block, false),
+            _ => (target.allocate(self.bytes)?, true),
         };
         if let Err(error) = self.copy(Device(source), from, device, to) {
             if fresh {
@@ -168,7 +204,7 @@ impl Buffer {
             }
             return Err(error);
         }
-        slots[device.0] = Slot { block: Some(to), valid: true };
+        slots[device.0] = Slot::valid(to);
         Ok((to, true))
     }
 
@@ -206,12 +242,27 @@ impl Buffer {
     /// The contents on the host, to be changed in place; copies elsewhere become invalid.
     pub fn host_bytes_mut(&mut self) -> Result<&mut [u8]> {
         self.on(Device::HOST)?;
+        self.own()?;
         let block = self.for_writing(Device::HOST)?;
         if self.bytes == 0 {
             return Ok(&mut []);
         }
         // SAFETY: host blocks are writable for `bytes` bytes, and `&mut self` means nobody else has the buffer.
         Ok(unsafe { std::slice::from_raw_parts_mut(block.address.0 as *mut u8, self.bytes) })
+    }
+
+    /// Copies valid contents of the host that belong to somebody else into memory of our own.
+    fn own(&mut self) -> Result<()> {
+        let slot = &mut self.slots.get_mut()[Device::HOST.0];
+        let Some(owner) = &slot.owner else { return Ok(()) };
+        let backend = self.machine.backend(Device::HOST);
+        let block = backend.allocate(self.bytes)?;
+        if let Err(error) = backend.upload((**owner).as_ref(), block) {
+            backend.free(block);
+            return Err(error);
+        }
+        *slot = Slot::valid(block);
+        Ok(())
     }
 
     /// Forgets contents on a device that failed.
@@ -223,7 +274,7 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         for (device, slot) in self.slots.get_mut().iter().enumerate() {
-            if let Some(block) = slot.block {
+            if let (Some(block), None) = (slot.block, &slot.owner) {
                 self.machine.backends[device].free(block);
             }
         }

@@ -37,6 +37,36 @@ pub enum Error {
         /// The kernel or dtype.
         what: String,
     },
+    /// The operating system refused to read or write a file.
+    #[error("could not {action} {file}: {reason}")]
+    Io {
+        /// The file.
+        file: String,
+        /// What was tried.
+        action: &'static str,
+        /// The kind of refusal.
+        kind: std::io::ErrorKind,
+        /// What the system said.
+        reason: String,
+    },
+    /// A file that is damaged, cut short or made to mislead.
+    #[error("{file} is not a valid {format} file: {what}")]
+    Corrupt {
+        /// The file.
+        file: String,
+        /// The format.
+        format: &'static str,
+        /// What was found and what was expected.
+        what: String,
+    },
+    /// A valid file with something that arrays do not have, or a file that cannot hold what it was asked to.
+    #[error("{file}: {what}")]
+    Format {
+        /// The file.
+        file: String,
+        /// What is not supported, and the remedy.
+        what: String,
+    },
     /// A broken invariant of ours.
     #[error("internal error: {0}; please report it")]
     Internal(String),

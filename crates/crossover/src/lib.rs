@@ -83,6 +83,21 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
+//! # Files
+//!
+//! NumPy's `.npy` and `.npz`, safetensors, and arrays whose memory is a mapped file: see [`io`].
+//!
+//! ```
+//! # use crossover::prelude::*;
+//! let path = std::env::temp_dir().join(format!("crossover-{}.npy", std::process::id()));
+//! Array::linspace(0.0, 1.0, 5).save(&path)?;
+//! assert_eq!(Array::load(&path)?.to_vec::<f64>()?[1], 0.25);
+//! # std::fs::remove_file(path).ok();
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! Features `ndarray` and `faer` add conversions from and into the types of these crates.
+//!
 //! # Seeing what happens
 //!
 //! ```
@@ -96,7 +111,7 @@
 pub use crossover_array::{
     Array, Axes, Builder, Complex, DType, Dims, Element, Error, Graph, Index, Indices, Key, Kind, MatrixNorm,
     Number, Operand, Padding, Result, Runtime, Scalar, Scatter, Shape, Side, Simd, Unique, bf16, einsum,
-    eval_all, f16, fft, keepdims, linalg, random, s, signal,
+    eval_all, f16, fft, io, keepdims, linalg, random, s, signal,
 };
 /// Graphs, ops, dtypes and the reference interpreter.
 pub use crossover_core as core;

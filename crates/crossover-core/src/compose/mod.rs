@@ -7,12 +7,16 @@
 //! Compositions that average or normalise compute 16-bit inputs in `f32` and round once at the end.
 
 mod arange;
+mod bernoulli;
+mod choice;
 mod contract;
 mod convolve;
 mod diff;
 mod einsum;
+mod exponential;
 mod fft;
 mod histogram;
+mod integers;
 mod layer_norm;
 pub mod linalg;
 mod logsumexp;
@@ -23,6 +27,7 @@ mod normal;
 mod pad;
 mod repeat;
 mod roll;
+mod sample;
 mod scatter;
 mod search;
 mod softmax;
@@ -37,12 +42,16 @@ mod var;
 
 pub use self::{
     arange::{arange, eye, linspace},
+    bernoulli::bernoulli,
+    choice::{categorical, choice},
     contract::{cross, diagonal, outer, tensordot, trace, vecdot},
     convolve::{ConvolveMethod, convolve, correlate, fft_pays, quick_length},
     diff::diff,
     einsum::einsum,
+    exponential::exponential,
     fft::{FftNorm, fftfreq, fftn, fftshift, hfft, ihfft, irfftn, rfftfreq, rfftn},
     histogram::{bincount, histogram},
+    integers::integers,
     layer_norm::layer_norm,
     logsumexp::logsumexp,
     matmul::matmul,
@@ -52,6 +61,7 @@ pub use self::{
     pad::{Padding, pad},
     repeat::{repeat, tile},
     roll::roll,
+    sample::{gamma, poisson},
     scatter::{scatter, scatter_along},
     search::{isin, searchsorted},
     softmax::{log_softmax, softmax},

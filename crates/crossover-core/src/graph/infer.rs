@@ -14,7 +14,7 @@ impl Op {
             Op::Map(op) => op.arity(),
             Op::Where | Op::Scatter { .. } | Op::Convolve { .. } => 3,
             Op::Take { .. } | Op::Gather { .. } | Op::SearchSorted { .. } | Op::Compress { .. } => 2,
-            Op::MatMul => 2,
+            Op::Sample(_) | Op::MatMul => 2,
             Op::Linalg(op) => op.arity(),
             Op::Concat { .. } => return None,
             _ => 1,
@@ -42,6 +42,12 @@ impl Op {
                 check_dtype(op, args[0], DType::U32)?;
                 check_shape(op, args[0], &Shape::from([2]), "the key is u32[2]")?;
                 Ok(Type { dtype: DType::U32, shape: Shape::checked(op, shape.iter().copied())? })
+            }
+            Op::Sample(_) => {
+                check_dtype(op, args[0], DType::U32)?;
+                check_shape(op, args[0], &Shape::from([2]), "the key is u32[2]")?;
+                check_dtype(op, args[1], DType::F64)?;
+                Ok(args[1].clone())
             }
             Op::Map(map) => {
                 same_type(op, args)?;

@@ -14,6 +14,7 @@ use crate::{
         reduce::ReduceOp,
         scatter::ScatterOp,
     },
+    sample::Sampler,
 };
 
 /// Axes of a shape, as positions.
@@ -66,6 +67,9 @@ pub enum Op {
         /// Independent streams under one key.
         stream: u32,
     },
+    /// Random numbers of a distribution with a parameter per element, as `f64`, by row-major position. Operands: the
+    /// key, `u32[2]`, and the parameters.
+    Sample(Sampler),
     /// An elementwise op on operands of equal dtype and shape.
     Map(MapOp),
     /// Conversion to another dtype.
@@ -174,6 +178,7 @@ impl Op {
             Op::Scalar { .. } => "scalar",
             Op::Index { .. } => "index",
             Op::Random { .. } => "random",
+            Op::Sample(_) => "sample",
             Op::Map(op) => op.name(),
             Op::Cast(_) => "cast",
             Op::Where => "where",
@@ -244,6 +249,7 @@ impl Op {
                 | Op::SearchSorted { .. }
                 | Op::Compress { .. }
                 | Op::MatMul
+                | Op::Sample(_)
                 | Op::Fft { .. }
                 | Op::Linalg(_)
                 | Op::Convolve { .. }

@@ -24,6 +24,7 @@ use crate::{
         reduce::ReduceOp,
         scatter::ScatterOp,
     },
+    sample::Sampler,
 };
 
 /// Largest slot number a scalar may name; slots below a named one are filled, so text must not choose freely.
@@ -173,6 +174,16 @@ impl<'a> Reader<'a> {
                 let shape = shape_after_to(lexer)?;
                 lexer.expect_word("stream")?;
                 Op::Random { shape, stream: read_number(lexer, "the number of a stream")? }
+            }
+            "sample" => {
+                let Token::Word(name) = lexer.peek() else {
+                    return Err(lexer.unexpected("the name of a distribution"));
+                };
+                let Some(sampler) = Sampler::from_name(name) else {
+                    return Err(lexer.wrong(format!("there is no distribution `{}`", excerpt(name))));
+                };
+                lexer.take();
+                Op::Sample(sampler)
             }
             "cumulative_sum" => Op::Scan { op: ReduceOp::Sum, axis: read_axis(lexer)? },
             "cumulative_prod" => Op::Scan { op: ReduceOp::Prod, axis: read_axis(lexer)? },
@@ -359,7 +370,7 @@ fn read_span(lexer: &mut Lexer<'_>, axis: Option<usize>) -> Result<Span> {
 }
 
 /// Ops that are neither elementwise nor reductions and take operands.
-const OTHERS: [&str; 19] = [
+const OTHERS: [&str; 25] = [
     "argsort",
     "cast",
     "compress",
@@ -377,6 +388,7 @@ const OTHERS: [&str; 19] = [
     "random",
     "reshape",
     "rfft",
+    "sample",
     "searchsorted",
     "slice",
     "sort",

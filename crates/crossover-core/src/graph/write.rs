@@ -66,6 +66,7 @@ fn attributes(f: &mut fmt::Formatter<'_>, node: &Node) -> fmt::Result {
         Op::Input { ty, .. } => write!(f, " {ty}"),
         Op::Index { shape, axis } => write!(f, " {shape} axis {axis}"),
         Op::Random { shape, stream } => write!(f, " to {shape} stream {stream}"),
+        Op::Sample(sampler) => write!(f, " {sampler}"),
         Op::Cast(dtype) => write!(f, " to {dtype}"),
         Op::Reduce { axes, keepdims, .. } => {
             write!(f, " axes {axes:?}{}", if *keepdims { " keepdims" } else { "" })

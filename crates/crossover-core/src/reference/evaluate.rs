@@ -5,7 +5,7 @@ use super::{
     reduce,
 };
 use crate::{
-    DType, Error, Graph, Result, Scalar, Shape,
+    DType, Element, Error, Graph, Result, Scalar, Shape,
     graph::{Node, Op},
     ops::select,
     philox,
@@ -93,6 +93,12 @@ fn evaluate_node(node: &Node, args: &[&Tensor]) -> Result<Tensor> {
             let key = [0, 1].map(|i| args[0].at(i).bits()[0] as u32);
             let word = |at: usize| philox::word(at as u64, *stream, key) as u64;
             elements(node, (0..size).map(|at| Scalar::from_bits(DType::U32, [word(at), 0])))
+        }
+        Op::Sample(sampler) => {
+            let key = [0, 1].map(|i| args[0].at(i).bits()[0] as u32);
+            let drawn =
+                |at: usize| sampler.draw(f64::from_scalar(args[1].at(at)), key, at as u64).to_scalar();
+            elements(node, (0..size).map(drawn))
         }
         Op::Map(op) => {
             let mut operands = [Scalar::zero(DType::Bool); 3];

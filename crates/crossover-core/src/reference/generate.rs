@@ -17,6 +17,7 @@ use crate::{
         scatter::ScatterOp,
     },
     philox,
+    sample::Sampler,
 };
 
 /// What graphs may contain.
@@ -284,6 +285,11 @@ impl Generator<'_> {
             }
             1 => {
                 let key = self.graph.input(DType::U32, Shape::from([2]))?;
+                if self.dice.chance(25) {
+                    let parameters = self.graph.input(DType::F64, shape)?;
+                    let sampler = Sampler::ALL[self.dice.below(Sampler::ALL.len())];
+                    return self.push(Op::Sample(sampler), &[key, parameters]);
+                }
                 let stream = self.dice.below(4) as u32;
                 self.push(Op::Random { shape, stream }, &[key])
             }

@@ -10,12 +10,30 @@
 //! assert!(noise.mean(()).item::<f32>()?.abs() < 0.2);
 //! # Ok::<(), crossover_array::Error>(())
 //! ```
+//!
+//! Every function takes a key, then the shape of the result, then what the distribution asks for. Parameters are
+//! numbers or arrays that broadcast to the shape. A number outside the domain is an error; an element of an array that
+//! is gives NaN, because kernels never raise.
+
+mod continuous;
+mod discrete;
+mod order;
 
 use std::panic::Location;
 
-use crossover_core::{DType, Element, Shape, compose, philox};
+use crossover_core::{Number, Shape, philox};
 
-use crate::Array;
+pub use self::{
+    continuous::{
+        exponential, exponential_dtype, gamma, gamma_dtype, normal, normal_dtype, uniform, uniform_dtype,
+    },
+    discrete::{bernoulli, categorical, integers, integers_dtype, poisson, poisson_dtype},
+    order::{choice, permutation, shuffle},
+};
+use crate::{
+    Array, Operand,
+    compose::{Composer, Value},
+};
 
 /// A key: 64 bits that name an independent stream of random numbers.
 ///
@@ -33,7 +51,7 @@ pub struct Key {
     words: [u32; 2],
 }
 
-/// The last word of a counter says what the block is for; numbers use 0.
+/// The last word of a counter says what the block is for; numbers use 0, sequences 3.
 const SPLIT: u32 = 1;
 const FOLD: u32 = 2;
 
@@ -92,63 +110,48 @@ impl Key {
     }
 }
 
-/// Numbers spread evenly over [0, 1).
-///
-/// ```
-/// use crossover_array::random::{Key, uniform};
-/// let x = uniform::<f32>(&Key::new(0), [2, 3]).to_vec::<f32>()?;
-/// assert!(x.iter().all(|v| (0.0..1.0).contains(v)));
-/// # Ok::<(), crossover_array::Error>(())
-/// ```
+/// An array of a composition that draws numbers under a key.
 #[track_caller]
-pub fn uniform<T: Element>(key: &Key, shape: impl Into<Shape>) -> Array {
-    uniform_dtype(key, shape, T::DTYPE)
-}
-
-/// Numbers spread evenly over [0, 1), of a dtype that is known at run time.
-///
-/// ```
-/// use crossover_array::{DType, random::{Key, uniform_dtype}};
-/// assert_eq!(uniform_dtype(&Key::new(0), [2], DType::F64).dtype(), DType::F64);
-/// assert!(uniform_dtype(&Key::new(0), [2], DType::I32).check().is_err());
-/// ```
-#[track_caller]
-pub fn uniform_dtype(key: &Key, shape: impl Into<Shape>, dtype: DType) -> Array {
-    let shape = shape.into();
+fn drawn<const N: usize>(
+    op: &'static str,
+    key: &Key,
+    shape: Shape,
+    operands: [&Array; N],
+    body: impl FnOnce(&mut Composer, &Value, [&Value; N], &Shape) -> crossover_core::Result<Value>,
+) -> Array {
     let key = key.array(Location::caller());
-    Array::build([&key], |b, [key]| {
-        let shape = Shape::checked("uniform", shape.iter().copied())?;
-        compose::uniform(b, key, &shape, dtype)
+    let all: Vec<&Array> = std::iter::once(&key).chain(operands).collect();
+    Array::build_many(&all, |b, values| {
+        let shape = Shape::checked(op, shape.iter().copied())?;
+        // One value per array that was given, in order.
+        body(b, &values[0], std::array::from_fn(|i| &values[i + 1]), &shape)
     })
 }
 
-/// Normally distributed numbers of mean 0 and standard deviation 1.
-///
-/// ```
-/// use crossover_array::random::{Key, normal};
-/// let x = normal::<f64>(&Key::new(0), [1000]);
-/// assert!((x.std(()).item::<f64>()? - 1.0).abs() < 0.1);
-/// # Ok::<(), crossover_array::Error>(())
-/// ```
+/// A parameter of a distribution as an array; a number is checked at once.
 #[track_caller]
-pub fn normal<T: Element>(key: &Key, shape: impl Into<Shape>) -> Array {
-    normal_dtype(key, shape, T::DTYPE)
-}
-
-/// Normally distributed numbers of a dtype that is known at run time.
-///
-/// ```
-/// use crossover_array::{DType, random::{Key, normal_dtype}};
-/// assert_eq!(normal_dtype(&Key::new(0), [2], DType::BF16).dtype(), DType::BF16);
-/// ```
-#[track_caller]
-pub fn normal_dtype(key: &Key, shape: impl Into<Shape>, dtype: DType) -> Array {
-    let shape = shape.into();
-    let key = key.array(Location::caller());
-    Array::build([&key], |b, [key]| {
-        let shape = Shape::checked("normal", shape.iter().copied())?;
-        compose::normal(b, key, &shape, dtype)
-    })
+fn parameter(
+    op: &'static str,
+    value: Operand<'_>,
+    rule: &'static str,
+    holds: impl FnOnce(f64) -> bool,
+) -> Result<Array, Array> {
+    match value {
+        Operand::Array(array) => Ok(array.into_owned()),
+        Operand::Number(number) => {
+            let real = match number {
+                Number::Bool(v) => v as u8 as f64,
+                Number::Int(v) => v as f64,
+                Number::Float(v) => v,
+                Number::Complex(..) => f64::NAN,
+            };
+            if holds(real) {
+                return Ok(Array::scalar(real));
+            }
+            let what = format!("{number:?} is not {rule}");
+            Err(Array::wrong(crossover_core::Error::Value { op, what }, Location::caller()))
+        }
+    }
 }
 
 #[cfg(test)]
