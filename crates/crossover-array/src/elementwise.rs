@@ -62,40 +62,75 @@ macro_rules! methods {
 
 methods! {
     unary {
+        acos Acos "Arc cosine in radians, between 0 and π; NaN beyond ±1."
+            "assert_eq!(Array::from([1.0f32]).acos().to_vec::<f32>()?, [0.0]);"
+        acosh Acosh "Inverse hyperbolic cosine; NaN below 1."
+            "assert_eq!(Array::from([1.0f32]).acosh().to_vec::<f32>()?, [0.0]);"
+        asin Asin "Arc sine in radians, between -π/2 and π/2; NaN beyond ±1."
+            "assert_eq!(Array::from([0.0f32, -0.0]).asin().to_vec::<f32>()?, [0.0, -0.0]);"
+        asinh Asinh "Inverse hyperbolic sine."
+            "assert_eq!(Array::from([1e-30f32]).asinh().to_vec::<f32>()?, [1e-30]);"
+        atan Atan "Arc tangent in radians, between -π/2 and π/2."
+            "assert_eq!(Array::from([1.0f64]).atan().to_vec::<f64>()?, [std::f64::consts::FRAC_PI_4]);"
+        atanh Atanh "Inverse hyperbolic tangent; infinite at ±1, NaN beyond."
+            "assert_eq!(Array::from([0.0f32, 1.0]).atanh().to_vec::<f32>()?, [0.0, f32::INFINITY]);"
         bitwise_invert BitwiseInvert "Every bit flipped; logical not for booleans."
             "assert_eq!(Array::from([0u8, 1]).bitwise_invert().to_vec::<u8>()?, [255, 254]);"
         ceil Ceil "Smallest whole number not below."
             "assert_eq!(Array::from([1.2f32, -1.2]).ceil().to_vec::<f32>()?, [2.0, -1.0]);"
         cos Cos "Cosine of radians."
             "assert_eq!(Array::from([0.0f32]).cos().to_vec::<f32>()?, [1.0]);"
+        cosh Cosh "Hyperbolic cosine."
+            "assert_eq!(Array::from([0.0f32]).cosh().to_vec::<f32>()?, [1.0]);"
         erf Erf "Gauss error function."
             "assert_eq!(Array::from([0.0f64, f64::INFINITY]).erf().to_vec::<f64>()?, [0.0, 1.0]);"
+        erfc Erfc "Complementary error function, 1 - erf(x), accurate where that is small."
+            "assert_eq!(Array::from([0.0f64, f64::INFINITY]).erfc().to_vec::<f64>()?, [1.0, 0.0]);"
         exp Exp "e to the power of the operand."
             "assert_eq!(Array::from([0, 1]).exp().to_vec::<f64>()?, [1.0, std::f64::consts::E]);"
+        exp2 Exp2 "Two to the power of the operand."
+            "assert_eq!(Array::from([3.0f32, -1.0]).exp2().to_vec::<f32>()?, [8.0, 0.5]);"
         expm1 Expm1 "e to the power of the operand, minus one, accurate near zero."
             "assert_eq!(Array::from([1e-30f32]).expm1().to_vec::<f32>()?, [1e-30]);"
         floor Floor "Largest whole number not above."
             "assert_eq!(Array::from([1.8f32, -1.2]).floor().to_vec::<f32>()?, [1.0, -2.0]);"
         gelu Gelu "Gaussian error linear unit, tanh form: x * sigmoid(2u), u = sqrt(2/pi) * (x + 0.044715 x^3)."
             "assert_eq!(Array::from([0.0f32, 100.0]).gelu().to_vec::<f32>()?, [0.0, 100.0]);"
+        gelu_exact GeluExact "Gaussian error linear unit, exact form: x * (1 + erf(x / sqrt(2))) / 2."
+            "assert_eq!(Array::from([0.0f32, 100.0]).gelu_exact().to_vec::<f32>()?, [0.0, 100.0]);"
         log Log "Natural logarithm."
             "assert_eq!(Array::from([1.0f32, 0.0]).log().to_vec::<f32>()?, [0.0, f32::NEG_INFINITY]);"
+        log10 Log10 "Logarithm to base 10."
+            "assert_eq!(Array::from([1000.0f32]).log10().to_vec::<f32>()?, [3.0]);"
         log1p Log1p "Natural logarithm of one plus the operand, accurate near zero."
             "assert_eq!(Array::from([1e-30f32]).log1p().to_vec::<f32>()?, [1e-30]);"
+        log2 Log2 "Logarithm to base 2."
+            "assert_eq!(Array::from([8.0f32]).log2().to_vec::<f32>()?, [3.0]);"
         negative Negative "The sign flipped; integers wrap."
             "assert_eq!(Array::from([1.5f32, -2.0]).negative().to_vec::<f32>()?, [-1.5, 2.0]);"
+        reciprocal Reciprocal "One over the operand, correctly rounded for reals."
+            "assert_eq!(Array::from([4.0f32]).reciprocal().to_vec::<f32>()?, [0.25]);"
         round Round "Nearest whole number, ties to even."
             "assert_eq!(Array::from([0.5f32, 1.5, -2.6]).round().to_vec::<f32>()?, [0.0, 2.0, -3.0]);"
         sigmoid Sigmoid "Logistic function 1 / (1 + exp(-x))."
             "assert_eq!(Array::from([0.0f32]).sigmoid().to_vec::<f32>()?, [0.5]);"
-        sign Sign "-1, 0 or 1 with the sign of the operand; zeros and NaN stay themselves."
+        sign Sign
+            "-1, 0 or 1 with the sign of the operand, a complex number over its magnitude; zeros and NaN stay themselves."
             "assert_eq!(Array::from([-7i32, 0, 3]).sign().to_vec::<i32>()?, [-1, 0, 1]);"
+        silu Silu "Sigmoid linear unit: x * sigmoid(x)."
+            "assert_eq!(Array::from([0.0f32, 200.0]).silu().to_vec::<f32>()?, [0.0, 200.0]);"
         sin Sin "Sine of radians."
             "assert_eq!(Array::from([0.0f32]).sin().to_vec::<f32>()?, [0.0]);"
+        sinh Sinh "Hyperbolic sine."
+            "assert_eq!(Array::from([1e-30f32]).sinh().to_vec::<f32>()?, [1e-30]);"
+        softplus Softplus "Smooth version of max(x, 0): log(1 + exp(x))."
+            "assert_eq!(Array::from([200.0f32]).softplus().to_vec::<f32>()?, [200.0]);"
         sqrt Sqrt "Square root, correctly rounded; NaN below zero."
             "assert_eq!(Array::from([4.0f32, 9.0]).sqrt().to_vec::<f32>()?, [2.0, 3.0]);"
         square Square "The operand times itself."
             "assert_eq!(Array::from([3i32, -4]).square().to_vec::<i32>()?, [9, 16]);"
+        tan Tan "Tangent of radians."
+            "assert_eq!(Array::from([0.0f32]).tan().to_vec::<f32>()?, [0.0]);"
         tanh Tanh "Hyperbolic tangent."
             "assert_eq!(Array::from([0.0f32, 100.0]).tanh().to_vec::<f32>()?, [0.0, 1.0]);"
         trunc Trunc "Nearest whole number towards zero."
@@ -104,6 +139,9 @@ methods! {
     binary {
         add Add "Sum; integers wrap, and for booleans it is or."
             "assert_eq!(Array::from([1, 2]).add(10).to_vec::<i32>()?, [11, 12]);"
+        atan2 Atan2
+            "Angle in radians of the point whose height is the first operand and whose width the second, between -π and π."
+            "assert_eq!(Array::from([0.0f64]).atan2(-1.0).to_vec::<f64>()?, [std::f64::consts::PI]);"
         bitwise_and BitwiseAnd "Bitwise and; logical for booleans."
             "assert_eq!(Array::from([6u8]).bitwise_and(3).to_vec::<u8>()?, [2]);"
         bitwise_left_shift BitwiseLeftShift
@@ -116,6 +154,8 @@ methods! {
             "assert_eq!(Array::from([-8i32]).bitwise_right_shift(1).to_vec::<i32>()?, [-4]);"
         bitwise_xor BitwiseXor "Bitwise exclusive or; logical for booleans."
             "assert_eq!(Array::from([6u8]).bitwise_xor(3).to_vec::<u8>()?, [5]);"
+        copysign Copysign "Magnitude of the first operand with the sign bit of the second."
+            "assert_eq!(Array::from([1.5f32, -2.0]).copysign(-0.0).to_vec::<f32>()?, [-1.5, -2.0]);"
         divide Divide "Quotient, correctly rounded for reals; complex by scaling with the larger part of the divisor."
             "assert_eq!(Array::from([1, 2]).divide(4).to_vec::<f64>()?, [0.25, 0.5]);"
         equal Equal "True where the first operand is equal to the second."
@@ -126,16 +166,22 @@ methods! {
             "assert_eq!(Array::from([1, 2, 3]).greater(2).to_vec::<bool>()?, [false, false, true]);"
         greater_equal GreaterEqual "True where the first operand is greater than or equal to the second."
             "assert_eq!(Array::from([1, 2, 3]).greater_equal(2).to_vec::<bool>()?, [false, true, true]);"
+        hypot Hypot "Square root of the sum of squares, without overflow on the way."
+            "assert_eq!(Array::from([3.0f32]).hypot(4.0).to_vec::<f32>()?, [5.0]);"
         less Less "True where the first operand is less than the second."
             "assert_eq!(Array::from([1, 2, 3]).less(2).to_vec::<bool>()?, [true, false, false]);"
         less_equal LessEqual "True where the first operand is less than or equal to the second."
             "assert_eq!(Array::from([1, 2, 3]).less_equal(2).to_vec::<bool>()?, [true, true, false]);"
+        logaddexp Logaddexp "Logarithm of the sum of exponentials: log(exp(a) + exp(b))."
+            "assert_eq!(Array::from([1000.0f32]).logaddexp(0.0).to_vec::<f32>()?, [1000.0]);"
         maximum Maximum "Larger of two; NaN wins, and +0 is larger than -0."
             "assert_eq!(Array::from([-1.5f32, 2.0]).maximum(0.0).to_vec::<f32>()?, [0.0, 2.0]);"
         minimum Minimum "Smaller of two; NaN wins, and +0 is larger than -0."
             "assert_eq!(Array::from([-1.5f32, 2.0]).minimum(0.0).to_vec::<f32>()?, [-1.5, 0.0]);"
         multiply Multiply "Product; integers wrap, and for booleans it is and."
             "assert_eq!(Array::from([2.0f32, 3.0]).multiply(0.5).to_vec::<f32>()?, [1.0, 1.5]);"
+        nextafter Nextafter "Next float after the first operand in the direction of the second."
+            "assert_eq!(Array::from([1.0f32]).nextafter(2.0).to_vec::<f32>()?, [1.0 + f32::EPSILON]);"
         not_equal NotEqual "True where the first operand is different from the second."
             "assert_eq!(Array::from([1, 2]).not_equal(2).to_vec::<bool>()?, [true, false]);"
         pow Pow "The first operand to the power of the second; integers wrap, and give 0 for a negative exponent unless the base is 1 or -1."
@@ -206,6 +252,29 @@ impl Array {
     #[track_caller]
     pub fn conj(&self) -> Array {
         if self.dtype().is_complex() { self.unary(MapOp::Conj) } else { self.snapshot() }
+    }
+
+    /// The array as it is: `+x`.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::from([-1.5f32]).positive().to_vec::<f32>()?, [-1.5]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    pub fn positive(&self) -> Array {
+        self.snapshot()
+    }
+
+    /// Rectified linear unit: the larger of the operand and zero. NaN stays NaN.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::from([-1.5f32, 2.0]).relu().to_vec::<f32>()?, [0.0, 2.0]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn relu(&self) -> Array {
+        self.binary(MapOp::Maximum, 0.into())
     }
 
     /// `self * b + c` rounded once; integers wrap.

@@ -1,15 +1,8 @@
 //! Truth values: logical operations, tests of numbers, and choosing by a mask.
 
-use crossover_core::{
-    DType, Kind, Result as CoreResult,
-    compose::{self, Build},
-    ops::MapOp,
-};
+use crossover_core::{compose, ops::MapOp};
 
-use crate::{
-    Array, Operand,
-    compose::{Composer, Value},
-};
+use crate::{Array, Operand};
 
 /// Logic. Numbers count as true unless they are zero.
 impl Array {
@@ -23,7 +16,7 @@ impl Array {
     #[track_caller]
     pub fn logical_not(&self) -> Array {
         Array::build([self], |b, [x]| {
-            let x = truth(b, x)?;
+            let x = compose::truth(b, x)?;
             compose::unary(b, MapOp::LogicalNot, &x)
         })
     }
@@ -37,8 +30,8 @@ impl Array {
     /// # Ok::<(), crossover_array::Error>(())
     /// ```
     #[track_caller]
-    pub fn logical_and(&self, other: &Array) -> Array {
-        self.logical(MapOp::BitwiseAnd, other)
+    pub fn logical_and<'a>(&self, other: impl Into<Operand<'a>>) -> Array {
+        self.logical(MapOp::BitwiseAnd, other.into())
     }
 
     /// True where either operand is true, or not zero.
@@ -50,8 +43,8 @@ impl Array {
     /// # Ok::<(), crossover_array::Error>(())
     /// ```
     #[track_caller]
-    pub fn logical_or(&self, other: &Array) -> Array {
-        self.logical(MapOp::BitwiseOr, other)
+    pub fn logical_or<'a>(&self, other: impl Into<Operand<'a>>) -> Array {
+        self.logical(MapOp::BitwiseOr, other.into())
     }
 
     /// True where exactly one operand is true, or not zero.
@@ -63,14 +56,20 @@ impl Array {
     /// # Ok::<(), crossover_array::Error>(())
     /// ```
     #[track_caller]
-    pub fn logical_xor(&self, other: &Array) -> Array {
-        self.logical(MapOp::BitwiseXor, other)
+    pub fn logical_xor<'a>(&self, other: impl Into<Operand<'a>>) -> Array {
+        self.logical(MapOp::BitwiseXor, other.into())
     }
 
     #[track_caller]
-    fn logical(&self, op: MapOp, other: &Array) -> Array {
-        Array::build([self, other], |b, [x, y]| {
-            let (x, y) = (truth(b, x)?, truth(b, y)?);
+    fn logical(&self, op: MapOp, other: Operand<'_>) -> Array {
+        // A number is true or false whatever the array holds.
+        let beside = match &other {
+            Operand::Number(number) => number.default_dtype(),
+            Operand::Array(array) => array.dtype(),
+        };
+        let other = other.into_array(beside);
+        Array::build([self, &other], |b, [x, y]| {
+            let (x, y) = (compose::truth(b, x)?, compose::truth(b, y)?);
             compose::binary(b, op, &x, &y)
         })
     }
@@ -84,8 +83,7 @@ impl Array {
     /// ```
     #[track_caller]
     pub fn isnan(&self) -> Array {
-        // NaN is the only thing that differs from itself.
-        Array::build([self], |b, [x]| compose::binary(b, MapOp::NotEqual, x, x))
+        Array::build([self], |b, [x]| compose::isnan(b, x))
     }
 
     /// True where the operand is neither infinite nor NaN.
@@ -98,24 +96,32 @@ impl Array {
     /// ```
     #[track_caller]
     pub fn isfinite(&self) -> Array {
-        let kind = self.dtype().kind();
-        Array::build([self], |b, [x]| {
-            if matches!(kind, Kind::Bool | Kind::Int) {
-                return compose::binary(b, MapOp::Equal, x, x);
-            }
-            let op = if kind == Kind::Complex { MapOp::Modulus } else { MapOp::Abs };
-            let size = compose::unary(b, op, x)?;
-            let infinity = compose::number(b, f64::INFINITY.into(), b.ty(&size).dtype)?;
-            let below = compose::binary(b, MapOp::Less, &size, &infinity)?;
-            if kind != Kind::Complex {
-                return Ok(below);
-            }
-            // The modulus of a finite number can overflow; its parts cannot.
-            let (re, im) = (compose::unary(b, MapOp::Real, x)?, compose::unary(b, MapOp::Imag, x)?);
-            let (re, im) = (compose::unary(b, MapOp::Abs, &re)?, compose::unary(b, MapOp::Abs, &im)?);
-            let larger = compose::binary(b, MapOp::Maximum, &re, &im)?;
-            compose::binary(b, MapOp::Less, &larger, &infinity)
-        })
+        Array::build([self], |b, [x]| compose::isfinite(b, x))
+    }
+
+    /// True where the operand is infinite.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let x = Array::from([1.0f32, f32::NAN, f32::NEG_INFINITY]);
+    /// assert_eq!(x.isinf().to_vec::<bool>()?, [false, false, true]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn isinf(&self) -> Array {
+        Array::build([self], |b, [x]| compose::isinf(b, x))
+    }
+
+    /// True where the sign bit is set: negative numbers, -0 and NaN with a sign.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::from([1.0f32, -0.0, -2.0]).signbit().to_vec::<bool>()?, [false, true, true]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn signbit(&self) -> Array {
+        Array::build([self], |b, [x]| compose::signbit(b, x))
     }
 
     /// The operand, but at least `low` and at most `high`.
@@ -150,18 +156,8 @@ impl Array {
         };
         let (yes, no) = (yes.into_array(beside), no.into_array(beside));
         Array::build([self, &yes, &no], |b, [mask, yes, no]| {
-            let mask = truth(b, mask)?;
+            let mask = compose::truth(b, mask)?;
             compose::select(b, &mask, yes, no)
         })
     }
-}
-
-/// Whether elements are not zero.
-fn truth(b: &mut Composer, x: &Value) -> CoreResult<Value> {
-    let dtype = b.ty(x).dtype;
-    if !dtype.is_complex() {
-        return compose::cast(b, x, DType::Bool);
-    }
-    let zero = compose::number(b, 0.into(), dtype)?;
-    compose::binary(b, MapOp::NotEqual, x, &zero)
 }

@@ -1,4 +1,4 @@
-//! Reductions, running sums and the normalisations made of them.
+//! Reductions and the normalisations made of them. Running sums are in `scan.rs`, norms in `norm.rs`.
 
 use crossover_core::{compose, ops::reduce::ReduceOp};
 
@@ -178,16 +178,31 @@ impl Array {
         Array::build([self], |b, [x]| compose::all(b, x, &axes, keepdims))
     }
 
-    /// Running sum along an axis.
+    /// How many elements are true, or not zero.
     ///
     /// ```
     /// # use crossover_array::Array;
-    /// assert_eq!(Array::from([1, 2, 3]).cumulative_sum(0).to_vec::<i64>()?, [1, 3, 6]);
+    /// assert_eq!(Array::from([[0, 1], [2, 3]]).count_nonzero(1).to_vec::<i64>()?, [1, 2]);
     /// # Ok::<(), crossover_array::Error>(())
     /// ```
     #[track_caller]
-    pub fn cumulative_sum(&self, axis: i64) -> Array {
-        Array::build([self], |b, [x]| compose::cumulative_sum(b, x, axis))
+    pub fn count_nonzero(&self, axes: impl Into<Axes>) -> Array {
+        let Axes { axes, keepdims } = axes.into();
+        Array::build([self], |b, [x]| compose::count_nonzero(b, x, &axes, keepdims))
+    }
+
+    /// log(Σ exp(x)) over axes, shifted by the maximum so that nothing overflows. Of nothing it is minus infinity.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let x = Array::from([1000.0f64, 1000.0]);
+    /// assert_eq!(x.logsumexp(()).item::<f64>()?, 1000.0 + std::f64::consts::LN_2);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn logsumexp(&self, axes: impl Into<Axes>) -> Array {
+        let Axes { axes, keepdims } = axes.into();
+        Array::build([self], |b, [x]| compose::logsumexp(b, x, &axes, keepdims))
     }
 }
 

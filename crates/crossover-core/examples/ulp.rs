@@ -50,7 +50,7 @@ macro_rules! tiles {
                 for (y, &x) in output.iter_mut().zip(input) {
                     *y = O::apply(x);
                 }
-                if O::RARE {
+                if O::SOME_RARE {
                     let mut any = false;
                     for &x in input {
                         any |= O::rare(x);

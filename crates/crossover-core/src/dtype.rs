@@ -274,6 +274,8 @@ impl DTypeSet {
     pub const INT: DTypeSet = DTypeSet(0x01fe);
     /// Real floats of every width.
     pub const FLOAT: DTypeSet = DTypeSet(0x1e00);
+    /// The real floats that are computed in their own width.
+    pub const FLOAT32_64: DTypeSet = DTypeSet(0x1800);
     /// Both complex dtypes.
     pub const COMPLEX: DTypeSet = DTypeSet(0x6000);
     /// Integers and real floats.

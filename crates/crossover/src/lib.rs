@@ -94,8 +94,8 @@
 //! ```
 
 pub use crossover_array::{
-    Array, Axes, Builder, Complex, DType, Dims, Element, Error, Graph, Index, Indices, Key, Kind, Number,
-    Operand, Result, Runtime, Scalar, Shape, Simd, bf16, eval_all, f16, keepdims, random, s,
+    Array, Axes, Builder, Complex, DType, Dims, Element, Error, Graph, Index, Indices, Key, Kind, MatrixNorm,
+    Number, Operand, Result, Runtime, Scalar, Shape, Simd, bf16, eval_all, f16, keepdims, random, s,
 };
 /// Graphs, ops, dtypes and the reference interpreter.
 pub use crossover_core as core;

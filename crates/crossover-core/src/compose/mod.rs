@@ -7,9 +7,12 @@
 //! Compositions that average or normalise compute 16-bit inputs in `f32` and round once at the end.
 
 mod arange;
+mod diff;
 mod layer_norm;
+mod logsumexp;
 mod matmul;
 mod mean;
+mod norm;
 mod normal;
 mod softmax;
 mod standardise;
@@ -20,14 +23,17 @@ mod var;
 
 pub use self::{
     arange::{arange, eye, linspace},
+    diff::diff,
     layer_norm::layer_norm,
+    logsumexp::logsumexp,
     matmul::matmul,
     mean::mean,
+    norm::{MatrixNorm, matrix_norm, vector_norm},
     normal::normal,
     softmax::{log_softmax, softmax},
     standardise::standardise,
-    sum::{cumulative_sum, prod, sum},
-    truth::{all, any},
+    sum::{cumulative_prod, cumulative_sum, prod, sum},
+    truth::{all, any, count_nonzero, isfinite, isinf, isnan, signbit, truth},
     uniform::uniform,
     var::{std, var},
 };
@@ -76,6 +82,11 @@ pub fn cast<B: Build>(b: &mut B, x: &B::Value, dtype: DType) -> Result<B::Value>
 /// Repeats to a shape, if there is anything to repeat.
 pub fn expand<B: Build>(b: &mut B, x: &B::Value, shape: &Shape) -> Result<B::Value> {
     if b.ty(x).shape == *shape { Ok(x.clone()) } else { b.push(Op::Expand(shape.clone()), &[x]) }
+}
+
+/// The same elements under another shape, if it is another.
+pub fn reshape<B: Build>(b: &mut B, x: &B::Value, shape: &Shape) -> Result<B::Value> {
+    if b.ty(x).shape == *shape { Ok(x.clone()) } else { b.push(Op::Reshape(shape.clone()), &[x]) }
 }
 
 /// A host number as an operand beside an array of dtype `beside`.

@@ -1,7 +1,7 @@
-//! `sum`, `prod` and `cumulative_sum`: small integers widen to 64 bits, 16-bit floats accumulate in `f32`.
+//! `sum`, `prod` and their running forms: small integers widen to 64 bits, 16-bit floats accumulate in `f32`.
 
-use super::{Build, cast, reduce};
-use crate::{DType, Kind, Result, graph::Op, ops::reduce::ReduceOp};
+use super::{Build, cast, expand, reduce};
+use crate::{DType, Kind, Result, Scalar, graph::Op, ops::reduce::ReduceOp};
 
 /// The dtype that sums of `dtype` have, as the Array API standard says.
 fn accumulated(dtype: DType) -> DType {
@@ -36,12 +36,44 @@ pub fn prod<B: Build>(b: &mut B, x: &B::Value, axes: &[i64], keepdims: bool) -> 
     totalled(b, ReduceOp::Prod, x, axes, keepdims)
 }
 
-/// Running sum along an axis.
-pub fn cumulative_sum<B: Build>(b: &mut B, x: &B::Value, axis: i64) -> Result<B::Value> {
+/// Running sum along an axis, after a zero where `include_initial` is set.
+pub fn cumulative_sum<B: Build>(
+    b: &mut B,
+    x: &B::Value,
+    axis: i64,
+    include_initial: bool,
+) -> Result<B::Value> {
+    running(b, ReduceOp::Sum, x, axis, include_initial.then_some(Scalar::zero))
+}
+
+/// Running product along an axis, after a one where `include_initial` is set.
+pub fn cumulative_prod<B: Build>(
+    b: &mut B,
+    x: &B::Value,
+    axis: i64,
+    include_initial: bool,
+) -> Result<B::Value> {
+    running(b, ReduceOp::Prod, x, axis, include_initial.then_some(Scalar::one))
+}
+
+fn running<B: Build>(
+    b: &mut B,
+    op: ReduceOp,
+    x: &B::Value,
+    axis: i64,
+    initial: Option<fn(DType) -> Scalar>,
+) -> Result<B::Value> {
     let ty = b.ty(x);
-    let axis = ty.shape.axis("cumulative_sum", axis)?;
+    let name = Op::Scan { op, axis: 0 }.name();
+    let axis = ty.shape.axis(name, axis)?;
     let dtype = accumulated(ty.dtype);
     let wide = cast(b, x, dtype.compute())?;
-    let total = b.push(Op::Scan { op: ReduceOp::Sum, axis }, &[&wide])?;
-    cast(b, &total, dtype)
+    let total = b.push(Op::Scan { op, axis }, &[&wide])?;
+    let total = cast(b, &total, dtype)?;
+    let Some(initial) = initial else { return Ok(total) };
+    let first = b.scalar(initial(dtype));
+    let mut shape = ty.shape;
+    shape.dims_mut()[axis] = 1;
+    let first = expand(b, &first, &shape)?;
+    b.push(Op::Concat { axis }, &[&first, &total])
 }

@@ -1,7 +1,20 @@
-//! `any` and `all`: maximum and minimum of truth values.
+//! Truth values: what counts as true, tests of numbers, `any`, `all` and `count_nonzero`.
 
-use super::{Build, cast, count, expand, reduce, resolve};
-use crate::{DType, Element, Result, ops::reduce::ReduceOp};
+use super::{Build, binary, cast, count, expand, number, reduce, resolve, unary};
+use crate::{
+    DType, Element, Error, Kind, Result,
+    ops::{MapOp, reduce::ReduceOp},
+};
+
+/// Whether elements are true, or not zero. NaN is not zero.
+pub fn truth<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
+    let dtype = b.ty(x).dtype;
+    if !dtype.is_complex() {
+        return cast(b, x, DType::Bool);
+    }
+    let zero = number(b, 0.into(), dtype)?;
+    binary(b, MapOp::NotEqual, x, &zero)
+}
 
 /// Whether any element is not zero, over axes; none means all. False for nothing.
 pub fn any<B: Build>(b: &mut B, x: &B::Value, axes: &[i64], keepdims: bool) -> Result<B::Value> {
@@ -20,11 +33,89 @@ fn over<B: Build>(b: &mut B, op: ReduceOp, x: &B::Value, axes: &[i64], keepdims:
         let value = b.scalar((op == ReduceOp::Min).to_scalar());
         return expand(b, &value, &shape.reduced(&resolved, keepdims));
     }
-    let truth = if b.ty(x).dtype.is_complex() {
-        let zero = super::number(b, 0.into(), b.ty(x).dtype)?;
-        super::binary(b, crate::ops::MapOp::NotEqual, x, &zero)?
-    } else {
-        cast(b, x, DType::Bool)?
-    };
+    let truth = truth(b, x)?;
     reduce(b, op, &truth, axes, keepdims)
+}
+
+/// How many elements are not zero, over axes; none means all. An `i64`.
+pub fn count_nonzero<B: Build>(b: &mut B, x: &B::Value, axes: &[i64], keepdims: bool) -> Result<B::Value> {
+    let truth = truth(b, x)?;
+    let ones = cast(b, &truth, DType::I64)?;
+    reduce(b, ReduceOp::Sum, &ones, axes, keepdims)
+}
+
+/// Whether elements are NaN, in either part.
+pub fn isnan<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
+    // NaN is the only thing that differs from itself.
+    binary(b, MapOp::NotEqual, x, x)
+}
+
+/// Whether elements are infinite, in either part.
+pub fn isinf<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
+    test(
+        b,
+        x,
+        |b, size| {
+            let infinity = number(b, f64::INFINITY.into(), b.ty(size).dtype)?;
+            binary(b, MapOp::Equal, size, &infinity)
+        },
+        MapOp::BitwiseOr,
+        MapOp::NotEqual,
+    )
+}
+
+/// Whether elements are neither infinite nor NaN, in both parts.
+pub fn isfinite<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
+    test(
+        b,
+        x,
+        |b, size| {
+            let infinity = number(b, f64::INFINITY.into(), b.ty(size).dtype)?;
+            binary(b, MapOp::Less, size, &infinity)
+        },
+        MapOp::BitwiseAnd,
+        MapOp::Equal,
+    )
+}
+
+/// A test of magnitudes. Parts of complex numbers are joined by `join`; whole numbers pass as `whole` of themselves.
+fn test<B: Build>(
+    b: &mut B,
+    x: &B::Value,
+    mut of_size: impl FnMut(&mut B, &B::Value) -> Result<B::Value>,
+    join: MapOp,
+    whole: MapOp,
+) -> Result<B::Value> {
+    let kind = b.ty(x).dtype.kind();
+    if matches!(kind, Kind::Bool | Kind::Int) {
+        return binary(b, whole, x, x);
+    }
+    let mut part = |b: &mut B, x: &B::Value| {
+        let size = unary(b, MapOp::Abs, x)?;
+        of_size(b, &size)
+    };
+    if kind == Kind::Float {
+        return part(b, x);
+    }
+    let (re, im) = (unary(b, MapOp::Real, x)?, unary(b, MapOp::Imag, x)?);
+    let (re, im) = (part(b, &re)?, part(b, &im)?);
+    binary(b, join, &re, &im)
+}
+
+/// Whether the sign bit is set: negative numbers, -0 and NaN with a sign.
+pub fn signbit<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
+    let dtype = b.ty(x).dtype;
+    if dtype.is_complex() {
+        let supported = crate::DTypeSet::REAL.to_string();
+        return Err(Error::DType { op: "signbit", dtype, supported });
+    }
+    let signed = if dtype.is_float() {
+        // A unit with that sign compares, where -0 and NaN themselves do not.
+        let one = number(b, 1.0.into(), dtype)?;
+        binary(b, MapOp::Copysign, &one, x)?
+    } else {
+        x.clone()
+    };
+    let zero = number(b, 0.into(), b.ty(&signed).dtype)?;
+    binary(b, MapOp::Less, &signed, &zero)
 }

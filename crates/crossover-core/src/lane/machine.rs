@@ -107,6 +107,7 @@ macro_rules! float_lane {
         impl FloatLane for $float {
             type Bits = $bits;
             type Int = $int;
+            type Double = f64;
             const DIGITS: u32 = $digits;
             #[inline(always)]
             fn nan() -> Self {
@@ -173,6 +174,14 @@ macro_rules! float_lane {
             }
             #[inline(always)]
             fn from_int(value: $int) -> Self {
+                value as $float
+            }
+            #[inline(always)]
+            fn to_double(self) -> f64 {
+                self as f64
+            }
+            #[inline(always)]
+            fn from_double(value: f64) -> Self {
                 value as $float
             }
         }

@@ -100,6 +100,8 @@ pub trait FloatLane:
     type Bits: IntLane<Mask = Self::Mask>;
     /// Signed integer of the same width.
     type Int: IntLane<Mask = Self::Mask>;
+    /// The 64-bit lane of the same machine.
+    type Double: F64Lane<Mask = Self::Mask>;
     /// Bits of the significand, the hidden one included: 24 or 53.
     const DIGITS: u32;
     /// The quiet NaN that stands for every NaN made by arithmetic.
@@ -131,6 +133,10 @@ pub trait FloatLane:
     fn to_int(self) -> Self::Int;
     /// Nearest float of an integer.
     fn from_int(value: Self::Int) -> Self;
+    /// Exact conversion to 64 bits.
+    fn to_double(self) -> Self::Double;
+    /// Conversion from 64 bits, rounded to nearest even.
+    fn from_double(value: Self::Double) -> Self;
 
     /// Magnitude: the sign bit cleared, NaN included.
     #[inline(always)]

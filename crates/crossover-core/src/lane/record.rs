@@ -397,6 +397,7 @@ macro_rules! float_record {
         impl FloatLane for Recorded<$float> {
             type Bits = Recorded<$bits>;
             type Int = Recorded<$int>;
+            type Double = Recorded<f64>;
             const DIGITS: u32 = $digits;
             fn nan() -> Self {
                 Self::new(Primitive::Constant($nan), [0; 3])
@@ -439,6 +440,12 @@ macro_rules! float_record {
             }
             fn from_int(value: Recorded<$int>) -> Self {
                 value.convert()
+            }
+            fn to_double(self) -> Recorded<f64> {
+                if $digits == 53 { self.reinterpret() } else { self.convert() }
+            }
+            fn from_double(value: Recorded<f64>) -> Self {
+                if $digits == 53 { value.reinterpret() } else { value.convert() }
             }
         }
     };

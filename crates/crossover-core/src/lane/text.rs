@@ -185,6 +185,28 @@ impl Function {
         })
     }
 
+    /// A function of one complex argument with a slow path for the arguments where `rare` holds.
+    pub fn complex_with_rare<T: TextType>(
+        name: &str,
+        rare: impl FnOnce(Cx<Text<T>>) -> Text<bool>,
+        slow: impl FnOnce(Cx<Text<T>>) -> Cx<Text<T>>,
+        fast: impl FnOnce(Cx<Text<T>>) -> Cx<Text<T>>,
+    ) -> Function {
+        let result = format!("xo_complex<{}>", T::NAME);
+        Self::with_parts(name, &result, 1, |args| {
+            let mask = rare(args[0]);
+            BODY.with_borrow_mut(|b| {
+                let _ = writeln!(b.text, "    if (v{}) {{", mask.0);
+            });
+            let out = slow(args[0]);
+            BODY.with_borrow_mut(|b| {
+                let _ = writeln!(b.text, "    return {result}{{v{}, v{}}};\n    }}", out.re.0, out.im.0);
+            });
+            let out = fast(args[0]);
+            format!("return {result}{{v{}, v{}}};", out.re.0, out.im.0)
+        })
+    }
+
     /// A function of complex arguments with a real or boolean result.
     pub fn complex_to<T: TextType, R: TextType>(
         name: &str,
@@ -338,7 +360,7 @@ int_text! {
 
 macro_rules! float_text {
     ($float:ty, $bits:ty, $int:ty, $digits:literal, $suffix:literal, $as_int:literal, $as_float:literal,
-     $nan:literal, $round:literal, $to_int:literal, $from_int:literal) => {
+     $nan:literal, $round:literal, $to_int:literal, $from_int:literal, $from_double:literal) => {
         impl Add for Text<$float> {
             type Output = Self;
             fn add(self, other: Self) -> Self {
@@ -386,6 +408,7 @@ macro_rules! float_text {
         impl FloatLane for Text<$float> {
             type Bits = Text<$bits>;
             type Int = Text<$int>;
+            type Double = Text<f64>;
             const DIGITS: u32 = $digits;
             fn nan() -> Self {
                 emit!($nan)
@@ -436,6 +459,12 @@ macro_rules! float_text {
             fn from_int(value: Text<$int>) -> Self {
                 emit!(concat!($from_int, "(v{})"), value.0)
             }
+            fn to_double(self) -> Text<f64> {
+                emit!("(double)v{}", self.0)
+            }
+            fn from_double(value: Text<f64>) -> Self {
+                emit!(concat!($from_double, "v{})"), value.0)
+            }
         }
     };
 }
@@ -451,7 +480,8 @@ float_text!(
     "__int_as_float(0x7fc00000)",
     "rintf",
     "__float2int_rz",
-    "__int2float_rn"
+    "__int2float_rn",
+    "__double2float_rn("
 );
 float_text!(
     f64,
@@ -464,7 +494,8 @@ float_text!(
     "__longlong_as_double(0x7ff8000000000000ll)",
     "rint",
     "__double2ll_rz",
-    "__ll2double_rn"
+    "__ll2double_rn",
+    "("
 );
 
 impl F32Lane for Text<f32> {

@@ -2,11 +2,14 @@
 
 use super::{
     Cost, NanRule, OpInfo, Unary,
-    parts::angle::{is_huge, reduce, reduce_huge, sine},
+    parts::{
+        angle::{is_huge, reduce, reduce_huge, sine},
+        plane,
+    },
 };
 use crate::{
     DTypeSet,
-    lane::{F32Lane, F64Lane, FloatLane},
+    lane::{Cx, F32Lane, F64Lane, FloatLane},
 };
 
 /// Cosine of radians.
@@ -14,11 +17,12 @@ pub struct Cos;
 
 impl Unary for Cos {
     // Measured: f32 1.542 ulp over all arguments, f64 0.73 on 30 000 points.
-    const INFO: OpInfo = OpInfo::new("cos", DTypeSet::FLOAT, "Cosine of radians.")
+    const INFO: OpInfo = OpInfo::new("cos", DTypeSet::FLOAT.or(DTypeSet::COMPLEX), "Cosine of radians.")
         .max_ulp(1.6)
         .cost(Cost::Function)
         .nan(NanRule::Canonical);
     const RARE: bool = true;
+    const RARE_COMPLEX: bool = true;
 
     #[inline(always)]
     fn float<L: FloatLane>(x: L) -> L {
@@ -41,6 +45,18 @@ impl Unary for Cos {
     #[inline(always)]
     fn slow_f64<L: F64Lane>(x: L) -> L {
         huge::<false, L>(x)
+    }
+    #[inline(always)]
+    fn complex<L: FloatLane>(z: Cx<L>) -> Cx<L> {
+        plane::canonical(plane::cosh(plane::times_i(z), plane::turn(z.re)))
+    }
+    #[inline(always)]
+    fn rare_complex<L: FloatLane>(z: Cx<L>) -> L::Mask {
+        is_huge(z.re)
+    }
+    #[inline(always)]
+    fn slow_complex<L: FloatLane>(z: Cx<L>) -> Cx<L> {
+        plane::canonical(plane::cosh(plane::times_i(z), plane::turn_any(z.re)))
     }
 }
 

@@ -26,9 +26,9 @@ impl Unary for Erf {
     }
 }
 
-/// erf on [0, 1] as `x + x·p(x²)`; error 2^-29.5 (f32) and 2^-56.2 (f64).
+/// erf on ±1 as `x + x·p(x²)`; error 2^-29.5 (f32) and 2^-56.2 (f64).
 #[inline(always)]
-fn near<L: FloatLane>(x: L) -> L {
+pub(super) fn near<L: FloatLane>(x: L) -> L {
     let p = polynomial(
         x * x,
         &[

@@ -2,25 +2,42 @@
 
 use super::{
     Cost, NanRule, OpInfo, Unary,
-    parts::{at_least, at_most, exponential},
+    parts::{angle::is_huge, at_least, at_most, exponential, plane},
 };
-use crate::{DTypeSet, lane::FloatLane};
+use crate::{
+    DTypeSet,
+    lane::{Cx, FloatLane},
+};
 
 /// e to the power of the operand.
 pub struct Exp;
 
 impl Unary for Exp {
     // Measured: f32 0.777 ulp over all arguments, f64 0.75 on 20 000 points.
-    const INFO: OpInfo = OpInfo::new("exp", DTypeSet::FLOAT, "e to the power of the operand.")
-        .max_ulp(1.0)
-        .cost(Cost::Function)
-        .nan(NanRule::Canonical);
+    const INFO: OpInfo =
+        OpInfo::new("exp", DTypeSet::FLOAT.or(DTypeSet::COMPLEX), "e to the power of the operand.")
+            .max_ulp(1.0)
+            .cost(Cost::Function)
+            .nan(NanRule::Canonical);
+    const RARE_COMPLEX: bool = true;
 
     #[inline(always)]
     fn float<L: FloatLane>(x: L) -> L {
         let (low, high) = exponential::limits();
         let split = exponential::split_rounded(at_least(at_most(x, high), low));
         L::select(x.is_nan(), L::nan(), split.scale(split.mantissa()))
+    }
+    #[inline(always)]
+    fn complex<L: FloatLane>(z: Cx<L>) -> Cx<L> {
+        plane::canonical(plane::exp(z, plane::turn(z.im)))
+    }
+    #[inline(always)]
+    fn rare_complex<L: FloatLane>(z: Cx<L>) -> L::Mask {
+        is_huge(z.im)
+    }
+    #[inline(always)]
+    fn slow_complex<L: FloatLane>(z: Cx<L>) -> Cx<L> {
+        plane::canonical(plane::exp(z, plane::turn_any(z.im)))
     }
 }
 

@@ -2,9 +2,12 @@
 
 use super::{
     Cost, NanRule, OpInfo, Unary,
-    parts::{at_least, at_most, exponential, pick},
+    parts::{angle::is_huge, at_least, at_most, exponential, pick, plane},
 };
-use crate::{DTypeSet, lane::FloatLane};
+use crate::{
+    DTypeSet,
+    lane::{Cx, FloatLane},
+};
 
 /// e to the power of the operand, minus one, accurate near zero.
 pub struct Expm1;
@@ -13,12 +16,13 @@ impl Unary for Expm1 {
     // Measured: f32 0.884 ulp over all arguments, f64 0.93 on 20 000 points.
     const INFO: OpInfo = OpInfo::new(
         "expm1",
-        DTypeSet::FLOAT,
+        DTypeSet::FLOAT.or(DTypeSet::COMPLEX),
         "e to the power of the operand, minus one, accurate near zero.",
     )
     .max_ulp(1.0)
     .cost(Cost::Function)
     .nan(NanRule::Canonical);
+    const RARE_COMPLEX: bool = true;
 
     #[inline(always)]
     fn float<L: FloatLane>(x: L) -> L {
@@ -34,6 +38,31 @@ impl Unary for Expm1 {
         let value = split.scale(split.plus_constant(constant, split.tail() + lost)).with_sign(x);
         L::select(x.is_nan(), L::nan(), value)
     }
+    #[inline(always)]
+    fn complex<L: FloatLane>(z: Cx<L>) -> Cx<L> {
+        plane::canonical(complex(z, plane::turn(z.im)))
+    }
+    #[inline(always)]
+    fn rare_complex<L: FloatLane>(z: Cx<L>) -> L::Mask {
+        is_huge(z.im)
+    }
+    #[inline(always)]
+    fn slow_complex<L: FloatLane>(z: Cx<L>) -> Cx<L> {
+        plane::canonical(complex(z, plane::turn_any(z.im)))
+    }
+}
+
+/// `e^z - 1`, given sine and cosine of the imaginary part: `expm1 x·cos y - (1 - cos y)` beside `e^x·sin y`.
+#[inline(always)]
+fn complex<L: FloatLane>(z: Cx<L>, (sin, cos): (L, L)) -> Cx<L> {
+    let (zero, one) = (L::real(0.0), L::real(1.0));
+    let power = plane::exp(z, (sin, cos));
+    let short = L::select(cos.is_gt(zero), sin * sin / (one + cos), one - cos);
+    // Where e^x is large, one is lost in it, and the product may be finite where e^x is not.
+    let large = z.re.is_gt(pick(40.0, 80.0));
+    let re = L::select(large, power.re, Expm1::float(z.re) * cos - short);
+    let gone = z.re.is_eq(L::real(f64::NEG_INFINITY));
+    Cx { re: L::select(gone, -one, re), im: power.im }
 }
 
 #[cfg(test)]

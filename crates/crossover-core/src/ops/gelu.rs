@@ -65,16 +65,7 @@ impl Unary for Gelu {
         let size = at_most(x.magnitude(), limit);
         let (z, z_lo) = twice_u(size);
         let split = exponential::split(-z, -z_lo);
-        let mantissa = split.mantissa();
-        let (first, second) = split.halves();
-        let one = L::real(1.0);
-        // x - x·q on the right, x·e - x·e·q on the left, with e = exp(-2|u|) and q = e/(1 + e). On the left the power
-        // of two in e is applied last, so that a subnormal e costs no digits of a larger product.
-        let e = mantissa * first * second;
-        let q = e / (one + e);
-        let left = x.is_lt(L::real(0.0));
-        let base = L::select(left, -(size * mantissa), x);
-        let value = (-base).fma(q, base) * L::select(left, first, one) * L::select(left, second, one);
+        let value = exponential::gate(x, size, split);
         // The fma makes +0 of -0 and NaN of infinity.
         let value = L::select(x.is_lt(limit), value.with_sign(x), x);
         L::select(x.is_nan(), L::nan(), value)

@@ -1,17 +1,24 @@
 //! `log`: natural logarithm.
 
 use super::{
-    Cost, NanRule, OpInfo, Unary,
-    parts::logarithm::{decompose_any, log_sum},
+    Binary, Cost, NanRule, OpInfo, Unary,
+    atan2::Atan2,
+    parts::{
+        logarithm::{decompose_any, log_sum, with_ends},
+        plane,
+    },
 };
-use crate::{DTypeSet, lane::FloatLane};
+use crate::{
+    DTypeSet,
+    lane::{Cx, FloatLane},
+};
 
 /// Natural logarithm.
 pub struct Log;
 
 impl Unary for Log {
     // Measured: f32 0.840 ulp over all arguments, f64 0.79 on 20 000 points.
-    const INFO: OpInfo = OpInfo::new("log", DTypeSet::FLOAT, "Natural logarithm.")
+    const INFO: OpInfo = OpInfo::new("log", DTypeSet::FLOAT.or(DTypeSet::COMPLEX), "Natural logarithm.")
         .max_ulp(1.0)
         .cost(Cost::Function)
         .nan(NanRule::Canonical);
@@ -20,10 +27,11 @@ impl Unary for Log {
     fn float<L: FloatLane>(x: L) -> L {
         let (e, mantissa) = decompose_any(x);
         let value = log_sum(e, mantissa - L::real(1.0), |_| L::real(0.0));
-        let (zero, infinity) = (L::real(0.0), L::real(f64::INFINITY));
-        let value = L::select(x.is_lt(infinity), value, infinity);
-        let value = L::select(x.is_eq(zero), -infinity, value);
-        L::select(x.is_ge(zero), value, L::nan())
+        with_ends(x, value)
+    }
+    #[inline(always)]
+    fn complex<L: FloatLane>(z: Cx<L>) -> Cx<L> {
+        plane::canonical(Cx { re: plane::log_length(z), im: Atan2::float(z.im, z.re) })
     }
 }
 

@@ -1,10 +1,18 @@
 //! `log1p`: natural logarithm of one plus the operand, accurate near zero.
 
 use super::{
-    Cost, NanRule, OpInfo, Unary,
-    parts::logarithm::{decompose, log_sum},
+    Binary, Cost, NanRule, OpInfo, Unary,
+    atan2::Atan2,
+    parts::{
+        double::{product, sum},
+        logarithm::{log_sum, one_plus},
+        plane,
+    },
 };
-use crate::{DTypeSet, lane::FloatLane};
+use crate::{
+    DTypeSet,
+    lane::{Cx, FloatLane},
+};
 
 /// Natural logarithm of one plus the operand, accurate near zero.
 pub struct Log1p;
@@ -13,7 +21,7 @@ impl Unary for Log1p {
     // Measured: f32 0.841 ulp over all arguments, f64 0.75 on 20 000 points.
     const INFO: OpInfo = OpInfo::new(
         "log1p",
-        DTypeSet::FLOAT,
+        DTypeSet::FLOAT.or(DTypeSet::COMPLEX),
         "Natural logarithm of one plus the operand, accurate near zero.",
     )
     .max_ulp(1.0)
@@ -22,20 +30,29 @@ impl Unary for Log1p {
 
     #[inline(always)]
     fn float<L: FloatLane>(x: L) -> L {
-        let (zero, one, infinity) = (L::real(0.0), L::real(1.0), L::real(f64::INFINITY));
-        // 1 + x = u + c exactly; u = 2^e · m.
-        let u = one + x;
-        let c = L::select(x.is_lt(one), x - (u - one), one - (u - x));
-        let (e, m) = decompose(u);
-        // Where 1 + x needs no scaling, x itself is the exact fraction; elsewhere c is scaled as u was, which is
-        // to multiply by m/u, and log(m + c) = log m + c/m = log m + c/u.
-        let near = e.is_eq(zero);
-        let f = L::select(near, x, m - one);
-        let c = L::select(near, zero, c / u);
-        let value = log_sum(e, f, |_| c);
+        let (one, infinity) = (L::real(1.0), L::real(f64::INFINITY));
+        let (e, f, low) = one_plus(x, L::real(0.0));
+        let value = log_sum(e, f, |_| low);
         let value = L::select(x.is_lt(infinity), value.with_sign(x), infinity);
         let value = L::select(x.is_eq(-one), -infinity, value);
         L::select(x.is_ge(-one), value, L::nan())
+    }
+    #[inline(always)]
+    fn complex<L: FloatLane>(z: Cx<L>) -> Cx<L> {
+        let (one, half) = (L::real(1.0), L::real(0.5));
+        // log |1 + z| = log1p(x·(2 + x) + y²)/2 where neither part is large, in two parts as both terms may cancel.
+        let (d, d_error) = sum(L::real(2.0), z.re);
+        let (p, p_error) = product(z.re, d);
+        let (q, q_error) = product(z.im, z.im);
+        let (above, above_error) = sum(p, q);
+        let (e, f, low) = one_plus(above, above_error + z.re.fma(d_error, p_error + q_error));
+        let near = z.re.magnitude().is_lt(one) & z.im.magnitude().is_lt(one);
+        let value = L::select(
+            near,
+            half * log_sum(e, f, |_| low),
+            plane::log_length(Cx { re: one + z.re, im: z.im }),
+        );
+        plane::canonical(Cx { re: value, im: Atan2::float(z.im, one + z.re) })
     }
 }
 

@@ -15,6 +15,8 @@ pub struct Truth(pub u8);
 
 /// A unary op on elements of type `T`.
 pub trait Apply1<T: Copy>: Unary {
+    /// Whether [`Apply1::rare`] can hold at all.
+    const SOME_RARE: bool = false;
     /// The body.
     fn apply(x: T) -> T;
     /// Whether [`Apply1::slow`] replaces the body for this argument.
@@ -31,7 +33,7 @@ pub trait Apply1<T: Copy>: Unary {
     /// The value for any argument.
     #[inline(always)]
     fn value(x: T) -> T {
-        if Self::RARE && Self::rare(x) { Self::slow(x) } else { Self::apply(x) }
+        if Self::SOME_RARE && Self::rare(x) { Self::slow(x) } else { Self::apply(x) }
     }
 }
 
@@ -64,6 +66,7 @@ pub trait ApplyPart<T: Copy>: Part {
 macro_rules! floats {
     ($($float:ident, $rare:ident, $slow:ident;)*) => {$(
         impl<O: Unary> Apply1<$float> for O {
+            const SOME_RARE: bool = O::RARE;
             #[inline(always)]
             fn apply(x: $float) -> $float { O::$float(x) }
             #[inline(always)]
@@ -80,8 +83,13 @@ macro_rules! floats {
             fn apply(a: $float, b: $float, c: $float) -> $float { O::float(a, b, c) }
         }
         impl<O: Unary> Apply1<Complex<$float>> for O {
+            const SOME_RARE: bool = O::RARE_COMPLEX;
             #[inline(always)]
             fn apply(x: Complex<$float>) -> Complex<$float> { out(O::complex(cx(x))) }
+            #[inline(always)]
+            fn rare(x: Complex<$float>) -> bool { O::rare_complex(cx(x)) }
+            #[inline(always)]
+            fn slow(x: Complex<$float>) -> Complex<$float> { out(O::slow_complex(cx(x))) }
         }
         impl<O: Binary> Apply2<Complex<$float>> for O {
             #[inline(always)]

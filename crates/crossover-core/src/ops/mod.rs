@@ -13,7 +13,14 @@ mod source;
 mod table;
 
 pub mod abs;
+pub mod acos;
+pub mod acosh;
 pub mod add;
+pub mod asin;
+pub mod asinh;
+pub mod atan;
+pub mod atan2;
+pub mod atanh;
 pub mod bitwise_and;
 pub mod bitwise_invert;
 pub mod bitwise_left_shift;
@@ -23,42 +30,57 @@ pub mod bitwise_xor;
 pub mod cast;
 pub mod ceil;
 pub mod conj;
+pub mod copysign;
 pub mod cos;
+pub mod cosh;
 pub mod divide;
 pub mod equal;
 pub mod erf;
+pub mod erfc;
 pub mod exp;
+pub mod exp2;
 pub mod expm1;
 pub mod floor;
 pub mod floor_divide;
 pub mod fma;
 pub mod gelu;
+pub mod gelu_exact;
 pub mod greater;
 pub mod greater_equal;
+pub mod hypot;
 pub mod imag;
 pub mod less;
 pub mod less_equal;
 pub mod log;
+pub mod log10;
 pub mod log1p;
+pub mod log2;
+pub mod logaddexp;
 pub mod logical_not;
 pub mod maximum;
 pub mod minimum;
 pub mod modulus;
 pub mod multiply;
 pub mod negative;
+pub mod nextafter;
 pub mod not_equal;
 pub mod pow;
 pub mod real;
+pub mod reciprocal;
 pub mod reduce;
 pub mod remainder;
 pub mod round;
 pub mod select;
 pub mod sigmoid;
 pub mod sign;
+pub mod silu;
 pub mod sin;
+pub mod sinh;
+pub mod softplus;
 pub mod sqrt;
 pub mod square;
 pub mod subtract;
+pub mod tan;
 pub mod tanh;
 pub mod trunc;
 
@@ -82,8 +104,10 @@ fn undefined(op: &OpInfo) -> ! {
 pub trait Unary: 'static {
     /// Name, dtypes and facts.
     const INFO: OpInfo;
-    /// Whether some arguments take the slow path below.
+    /// Whether some real arguments take a slow path.
     const RARE: bool = false;
+    /// Whether some complex arguments take a slow path.
+    const RARE_COMPLEX: bool = false;
 
     /// Body for real floats.
     #[inline(always)]
@@ -139,6 +163,17 @@ pub trait Unary: 'static {
     fn complex<L: FloatLane>(x: Cx<L>) -> Cx<L> {
         let _ = x;
         undefined(&Self::INFO)
+    }
+    /// Complex arguments for which `slow_complex` replaces `complex`.
+    #[inline(always)]
+    fn rare_complex<L: FloatLane>(x: Cx<L>) -> L::Mask {
+        let _ = x;
+        L::Mask::constant(false)
+    }
+    /// The body for rare complex arguments.
+    #[inline(always)]
+    fn slow_complex<L: FloatLane>(x: Cx<L>) -> Cx<L> {
+        Self::complex(x)
     }
 }
 

@@ -1,15 +1,18 @@
 //! `pow`: power.
 
 use super::{
-    Binary, Cost, NanRule, OpInfo,
+    Binary, Cost, NanRule, OpInfo, Unary,
+    log::Log,
+    multiply::Multiply,
     parts::{
         at_least, at_most, exponential,
         logarithm::{log_double, log_single},
+        plane,
     },
 };
 use crate::{
     DTypeSet,
-    lane::{F32Lane, F64Lane, FloatLane, IntLane},
+    lane::{Cx, F32Lane, F64Lane, FloatLane, IntLane},
 };
 
 /// The first operand to the power of the second. Integers wrap; a negative integer exponent gives the reciprocal
@@ -20,7 +23,7 @@ impl Binary for Pow {
     // Measured: f32 0.51 ulp on 10^7 pairs, f64 0.64 on 25 000 pairs.
     const INFO: OpInfo = OpInfo::new(
         "pow",
-        DTypeSet::REAL,
+        DTypeSet::NUMBER,
         "The first operand to the power of the second; integers wrap, and give 0 for a negative exponent \
          unless the base is 1 or -1.",
     )
@@ -71,6 +74,36 @@ impl Binary for Pow {
         let inverse = L::select(a.is_eq(one), one, L::select(a.is_eq(minus), sign, zero));
         L::select(b.is_lt(zero), inverse, value)
     }
+
+    #[inline(always)]
+    fn complex<L: FloatLane>(a: Cx<L>, b: Cx<L>) -> Cx<L> {
+        let wide = |z: Cx<L>| Cx { re: z.re.to_double(), im: z.im.to_double() };
+        if L::DIGITS == 24 {
+            // In f64, where plain arithmetic leaves bits to spare.
+            let value = complex_power(wide(a), wide(b));
+            return plane::canonical(Cx { re: L::from_double(value.re), im: L::from_double(value.im) });
+        }
+        plane::canonical(complex_power(a, b))
+    }
+}
+
+/// `a` to the power of `b` in the complex plane: `e^(b·log a)`, whose error grows with the exponent.
+#[inline(always)]
+fn complex_power<L: FloatLane>(a: Cx<L>, b: Cx<L>) -> Cx<L> {
+    let (zero, one) = (L::real(0.0), L::real(1.0));
+    let product = Multiply::complex(b, Log::complex(a));
+    let value = plane::exp(product, plane::turn_any(product.im));
+    // Zero to any power to the right of zero is zero; anything to the power of zero is one.
+    let nothing = a.re.is_eq(zero) & a.im.is_eq(zero);
+    let gone = nothing & b.re.is_gt(zero);
+    let lost = nothing & !b.re.is_gt(zero);
+    let unit = b.re.is_eq(zero) & b.im.is_eq(zero);
+    let pick = |value: L, ideal: L| {
+        let value = L::select(gone, zero, value);
+        let value = L::select(lost, L::nan(), value);
+        L::select(unit, ideal, value)
+    };
+    Cx { re: pick(value.re, one), im: pick(value.im, zero) }
 }
 
 /// `a` to the power of `b` by the rules of IEEE 754, given `|a|` to the power of `b` where both are finite and `a` is

@@ -3,7 +3,7 @@
 use super::{OpInfo, Unary};
 use crate::{
     DTypeSet,
-    lane::{FloatLane, IntLane},
+    lane::{Cx, FloatLane, IntLane},
 };
 
 /// Nearest whole number, ties to even.
@@ -11,7 +11,7 @@ pub struct Round;
 
 impl Unary for Round {
     const INFO: OpInfo =
-        OpInfo::new("round", DTypeSet::REAL, "Nearest whole number, ties to even.").idempotent();
+        OpInfo::new("round", DTypeSet::NUMBER, "Nearest whole number, ties to even.").idempotent();
     #[inline(always)]
     fn float<L: FloatLane>(x: L) -> L {
         x.round()
@@ -20,5 +20,10 @@ impl Unary for Round {
     #[inline(always)]
     fn int<L: IntLane>(x: L) -> L {
         x
+    }
+
+    #[inline(always)]
+    fn complex<L: FloatLane>(z: Cx<L>) -> Cx<L> {
+        Cx { re: z.re.round(), im: z.im.round() }
     }
 }

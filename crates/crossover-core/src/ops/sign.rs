@@ -1,19 +1,19 @@
 //! `sign`: -1, 0 or 1.
 
-use super::{OpInfo, Unary};
+use super::{OpInfo, Unary, parts::length::length};
 use crate::{
     DTypeSet,
-    lane::{FloatLane, IntLane},
+    lane::{Cx, FloatLane, IntLane},
 };
 
-/// -1, 0 or 1 with the sign of the operand; zeros and NaN stay themselves.
+/// -1, 0 or 1 with the sign of the operand, a complex number over its magnitude; zeros and NaN stay themselves.
 pub struct Sign;
 
 impl Unary for Sign {
     const INFO: OpInfo = OpInfo::new(
         "sign",
-        DTypeSet::REAL,
-        "-1, 0 or 1 with the sign of the operand; zeros and NaN stay themselves.",
+        DTypeSet::NUMBER,
+        "-1, 0 or 1 with the sign of the operand, a complex number over its magnitude; zeros and NaN stay themselves.",
     );
     #[inline(always)]
     fn float<L: FloatLane>(x: L) -> L {
@@ -25,5 +25,16 @@ impl Unary for Sign {
     fn int<L: IntLane>(x: L) -> L {
         let positive = L::select(x.is_gt(L::int(0)), L::int(1), L::int(0));
         if L::SIGNED { L::select(x.is_lt(L::int(0)), L::int(-1), positive) } else { positive }
+    }
+
+    #[inline(always)]
+    fn complex<L: FloatLane>(z: Cx<L>) -> Cx<L> {
+        let (a, b) = (z.re.magnitude(), z.im.magnitude());
+        // Over the larger part first, so that the length is in range.
+        let large = L::select(a.is_gt(b), a, b);
+        let (re, im) = (z.re / large, z.im / large);
+        let size = length(re, im);
+        let zero = large.is_eq(L::real(0.0));
+        Cx { re: L::select(zero, z.re, re / size), im: L::select(zero, z.im, im / size) }
     }
 }

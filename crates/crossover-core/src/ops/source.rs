@@ -3,7 +3,7 @@
 use super::{Binary, Compare, MapOp, Part, Ternary, Unary};
 use crate::{
     DType,
-    lane::{Cx, Function, Lane, Text, TextType},
+    lane::{Cx, FloatLane, Function, Lane, Text, TextType},
 };
 
 /// The device function of an op for operands of `dtype`, or `None` where the op does not support it.
@@ -96,9 +96,25 @@ fn unary<O: Unary>(name: &str, dtype: DType) -> Function {
         } else {
             Function::unary(name, |x: Text<f64>| O::f64(x))
         },
-        c64 Function::complex::<f32>(name, 1, |z| O::complex(z[0])),
-        c128 Function::complex::<f64>(name, 1, |z| O::complex(z[0])),
+        c64 complex::<O, f32>(name),
+        c128 complex::<O, f64>(name),
         int I => Function::unary(name, |x: Text<I>| O::int(x)))
+}
+
+fn complex<O: Unary, T: TextType>(name: &str) -> Function
+where
+    Text<T>: FloatLane<Mask = Text<bool>>,
+{
+    if O::RARE_COMPLEX {
+        Function::complex_with_rare::<T>(
+            name,
+            |z| O::rare_complex(z),
+            |z| O::slow_complex(z),
+            |z| O::complex(z),
+        )
+    } else {
+        Function::complex::<T>(name, 1, |z| O::complex(z[0]))
+    }
 }
 
 fn binary<O: Binary>(name: &str, dtype: DType) -> Function {

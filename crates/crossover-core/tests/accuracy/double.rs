@@ -86,11 +86,17 @@ impl Big {
 
     /// 2/√π · Σ (-1)^n x^(2n+1) / (n! (2n+1)); the terms reach e^(x²), which the precision covers up to 7.
     fn erf(&mut self, x: f64) -> BigFloat {
-        if x.abs() > 7.0 {
-            return self.of(x.signum());
-        }
+        if x.abs() > 7.0 { self.of(x.signum()) } else { self.erf_series(x) }
+    }
+
+    /// The series of [`Big::erf`] at the precision there is.
+    fn erf_series(&mut self, x: f64) -> BigFloat {
         let big = self.of(x);
-        let square = self.mul(&big, &big);
+        self.erf_of(&big)
+    }
+
+    fn erf_of(&mut self, big: &BigFloat) -> BigFloat {
+        let square = self.mul(big, big);
         let (mut power, mut sum, mut n) = (big.clone(), big.clone(), 0u32);
         while n < 10 || power.exponent() > sum.exponent().map(|e| e - self.bits as i32) {
             n += 1;
@@ -301,6 +307,200 @@ fn erf() {
 fn gelu() {
     let hard = [-21.4, -20.9, 8.0, 1e-300, 5e-324, -5e-324, -0.1, 24.0];
     check::<ops::gelu::Gelu>(&[(-1.0, 1.0), (-9.0, 9.0), (-21.4, -8.0)], 21.4, &hard, Big::gelu);
+}
+
+#[test]
+fn tan() {
+    let truth = |b: &mut Big, x: f64| {
+        let (sine, cosine) = (b.turn(x, true), b.turn(x, false));
+        b.div(&sine, &cosine)
+    };
+    check::<ops::tan::Tan>(&ANGLES, f64::INFINITY, &near_multiples(), truth);
+}
+
+/// Functions of the library that are `x` itself to more digits than anyone looks at where `x` is tiny.
+macro_rules! odd_truth {
+    ($name:ident) => {
+        |b: &mut Big, x: f64| {
+            let big = b.of(x);
+            if x.abs() < 1e-60 { big } else { big.$name(b.bits, NEAREST, &mut b.constants) }
+        }
+    };
+}
+
+#[test]
+fn asin() {
+    let hard = [0.5, -0.5, 0.9999999999, 1e-300, 5e-324, 1e-8, 0.8660254037844386];
+    check::<ops::asin::Asin>(&[(-1.0, 1.0), (-0.5, 0.5), (0.999, 1.0)], 1.0, &hard, odd_truth!(asin));
+}
+
+#[test]
+fn acos() {
+    let hard = [0.5, -0.5, 0.9999999999, -0.9999999999, 1e-300, 1e-8, 6.123233995736766e-17];
+    let truth = |b: &mut Big, x: f64| b.of(x).acos(b.bits, NEAREST, &mut b.constants);
+    check::<ops::acos::Acos>(&[(-1.0, 1.0), (-0.5, 0.5), (0.999, 1.0)], 1.0, &hard, truth);
+}
+
+#[test]
+fn atan() {
+    let hard = [1.0, SQRT_2 - 1.0, SQRT_2 + 1.0, 1e-300, 5e-324, 1e16, f64::MAX];
+    check::<ops::atan::Atan>(&[(-1.0, 1.0), (-3.0, 3.0), (0.0, 1e3)], f64::INFINITY, &hard, odd_truth!(atan));
+}
+
+#[test]
+fn sinh() {
+    let hard = [0.34657359, 1.0397, 18.0, 37.5, 710.4758600739438, 1e-300, 5e-324];
+    let truth = |b: &mut Big, x: f64| {
+        let (plus, minus) = (b.expm1(x), b.expm1(-x));
+        b.div(&b.sub(&plus, &minus), &b.of(2.0))
+    };
+    check::<ops::sinh::Sinh>(&[(-1.0, 1.0), (-40.0, 40.0), (0.0, 710.0)], 710.4, &hard, truth);
+}
+
+#[test]
+fn cosh() {
+    let hard = [0.34657359, 1.0397, 18.0, 37.5, 710.4758600739438, 1e-300];
+    let truth = |b: &mut Big, x: f64| {
+        let (plus, minus) = (b.exp(&b.of(x)), b.exp(&b.of(-x)));
+        b.div(&b.add(&plus, &minus), &b.of(2.0))
+    };
+    check::<ops::cosh::Cosh>(&[(-1.0, 1.0), (-40.0, 40.0), (0.0, 710.0)], 710.4, &hard, truth);
+}
+
+#[test]
+fn asinh() {
+    let hard = [268435456.0, 1.0, 1e-8, 1e-300, 5e-324, f64::MAX, 0.41421356];
+    check::<ops::asinh::Asinh>(&[(-1.0, 1.0), (-50.0, 50.0), (1e8, 4e8)], f64::MAX, &hard, odd_truth!(asinh));
+}
+
+#[test]
+fn acosh() {
+    let mut big = Big::new(320);
+    let mut stream = Stream(17);
+    let mut worst = Worst::new("acosh", ops::acosh::Acosh::INFO.max_ulp);
+    let mut see = |x: f64| {
+        let one = big.of(1.0);
+        let root = big.sub(&big.mul(&big.of(x), &big.of(x)), &one).sqrt(big.bits, NEAREST);
+        let sum = big.add(&big.of(x), &root);
+        let truth = big.ln(&sum);
+        worst.see(<ops::acosh::Acosh as Apply1<f64>>::value(x), &truth, &x);
+    };
+    for _ in 0..points() {
+        see(stream.between(1.0, 3.0));
+        see(1.0 + stream.between(0.0, 1e-6));
+        see(stream.between(1.0, 1e4));
+        see(f64::from_bits(0x3ff0 << 48 | stream.next() >> 2).max(1.0 + f64::EPSILON));
+    }
+    [1.25, 2.0, 268435456.0, f64::MAX].into_iter().flat_map(neighbours).for_each(&mut see);
+}
+
+#[test]
+fn atanh() {
+    let hard = [0.5, -0.5, 1.0 / 3.0, 0.17157287525381, 0.9999999999, 1e-8, 1e-300, 5e-324];
+    check::<ops::atanh::Atanh>(&[(-1.0, 1.0), (-0.2, 0.2), (0.99, 1.0)], 1.0, &hard, odd_truth!(atanh));
+}
+
+#[test]
+fn log2() {
+    let hard = [1.0 - 1e-10, FRAC_1_SQRT_2, SQRT_2, f64::MIN_POSITIVE, 5e-324, f64::MAX];
+    let truth = |b: &mut Big, x: f64| {
+        let (log, two) = (b.ln(&b.of(x)), b.ln(&b.of(2.0)));
+        b.div(&log, &two)
+    };
+    check::<ops::log2::Log2>(&[(0.5, 2.0), (0.99, 1.01), (0.0, 100.0)], f64::MAX, &hard, truth);
+}
+
+#[test]
+fn log10() {
+    let hard = [1.0 - 1e-10, FRAC_1_SQRT_2, SQRT_2, f64::MIN_POSITIVE, 5e-324, f64::MAX, 1e15];
+    let truth = |b: &mut Big, x: f64| {
+        let (log, ten) = (b.ln(&b.of(x)), b.ln(&b.of(10.0)));
+        b.div(&log, &ten)
+    };
+    check::<ops::log10::Log10>(&[(0.5, 2.0), (0.99, 1.01), (0.0, 100.0)], f64::MAX, &hard, truth);
+}
+
+#[test]
+fn exp2() {
+    let hard = [1023.9999999, -1022.0, -1074.5, -1074.0, 0.5, -0.5, 1e-300];
+    let truth = |b: &mut Big, x: f64| {
+        let two = b.ln(&b.of(2.0));
+        let exponent = b.mul(&b.of(x), &two);
+        b.exp(&exponent)
+    };
+    check::<ops::exp2::Exp2>(&[(-1.0, 1.0), (-1074.0, 1023.0), (-1076.0, -1021.0)], 1100.0, &hard, truth);
+}
+
+#[test]
+fn silu() {
+    let hard = [-751.0, -708.4, -745.2, -36.7, 36.8, 1e-300, -5e-324, 760.0];
+    let truth = |b: &mut Big, x: f64| {
+        let gate = b.logistic(&b.of(x));
+        b.mul(&gate, &b.of(x))
+    };
+    check::<ops::silu::Silu>(&[(-1.0, 1.0), (-40.0, 40.0), (-751.0, -30.0)], 760.0, &hard, truth);
+}
+
+#[test]
+fn softplus() {
+    let hard = [-745.1, -708.4, -36.7, 36.8, 1e-17, -1e-17, 0.0];
+    let truth = |b: &mut Big, x: f64| {
+        let e = b.exp(&b.of(-x.abs()));
+        // Beyond this 1 + e would lose digits of e; the next term of the series is e³/3.
+        let log = if x.abs() > 100.0 {
+            b.sub(&e, &b.div(&b.mul(&e, &e), &b.of(2.0)))
+        } else {
+            b.ln(&b.add(&b.of(1.0), &e))
+        };
+        b.add(&log, &b.of(x.max(0.0)))
+    };
+    check::<ops::softplus::Softplus>(&[(-1.0, 1.0), (-40.0, 40.0), (-745.0, -30.0)], 746.0, &hard, truth);
+}
+
+/// erfc over a range where 1 - erf leaves enough digits of a precision that grows with the argument.
+fn complement(x: f64, big: &mut Big) -> BigFloat {
+    let erf = big.erf_series(x);
+    big.sub(&big.of(1.0), &erf)
+}
+
+#[test]
+fn erfc() {
+    let mut stream = Stream(19);
+    let mut worst = Worst::new("erfc", ops::erfc::Erfc::INFO.max_ulp);
+    let mut moderate = Big::new(640);
+    for _ in 0..points() {
+        for x in [stream.between(-6.0, 6.0), stream.between(-1.0, 1.0), stream.between(3.0, 9.0)] {
+            worst.see(<ops::erfc::Erfc as Apply1<f64>>::value(x), &complement(x, &mut moderate), &x);
+        }
+    }
+    // The tail takes e^(x²) in the series and e^-(x²) in the difference: twice 1060 bits at its end.
+    let mut precise = Big::new(2400);
+    for _ in 0..points() / 60 {
+        let x = stream.between(9.0, 27.0);
+        worst.see(<ops::erfc::Erfc as Apply1<f64>>::value(x), &complement(x, &mut precise), &x);
+    }
+}
+
+#[test]
+fn gelu_exact() {
+    let mut stream = Stream(23);
+    let mut worst = Worst::new("gelu_exact", ops::gelu_exact::GeluExact::INFO.max_ulp);
+    let mut see = |x: f64, big: &mut Big| {
+        let argument = big.div(&big.of(x), &big.of(2.0).sqrt(big.bits, NEAREST));
+        let erf = big.erf_of(&argument);
+        let share = big.div(&big.add(&big.of(1.0), &erf), &big.of(2.0));
+        let truth = big.mul(&share, &big.of(x));
+        worst.see(<ops::gelu_exact::GeluExact as Apply1<f64>>::value(x), &truth, &x);
+    };
+    let mut moderate = Big::new(640);
+    for _ in 0..points() {
+        see(stream.between(-9.0, 9.0), &mut moderate);
+        see(stream.between(-1.0, 1.0), &mut moderate);
+    }
+    let mut precise = Big::new(2400);
+    for _ in 0..points() / 60 {
+        see(stream.between(-38.4, -9.0), &mut precise);
+    }
 }
 
 #[test]

@@ -9,9 +9,13 @@ use crate::{Stream, for_each_function, truth};
 
 /// Arguments where something changes: zeros, ends of the range, limits of the methods, neighbours of each.
 fn corners() -> Vec<f32> {
-    let units = [0.0, 1.0, 2.0, 0.5, 1.5, 0.55, f32::EPSILON, FRAC_1_SQRT_2, SQRT_2, LN_2 / 2.0];
+    let units =
+        [0.0, 1.0, 2.0, 0.5, 1.5, 0.55, f32::EPSILON, FRAC_1_SQRT_2, SQRT_2, LN_2 / 2.0, SQRT_2 - 1.0];
     let angles = [FRAC_PI_4, FRAC_PI_2, PI, 205887.0, 1e10, 16367173.0 * 2f32.powi(72)];
-    let bounds = [4.0, 9.0, 10.0, 12.0, 16.6, 17.3, 20.0, 87.33655, 88.0, 88.72284, 89.0, 103.97208, 104.0];
+    let bounds = [
+        4.0, 9.0, 10.0, 10.05, 12.0, 14.2, 16.6, 17.3, 20.0, 87.33655, 88.0, 88.72284, 89.0, 89.41599,
+        103.97208, 104.0, 8192.0,
+    ];
     let range = [1e-45, 1e-39, f32::MIN_POSITIVE, 1e38, f32::MAX, f32::INFINITY];
     let mut all = vec![f32::NAN, -f32::NAN];
     for v in units.into_iter().chain(angles).chain(bounds).chain(range) {
@@ -83,4 +87,47 @@ fn modulus() {
         check(f32::from_bits(stream.next() as u32), f32::from_bits(stream.next() as u32));
         check(stream.between(-1.0, 1.0) as f32, stream.between(-1.0, 1.0) as f32);
     }
+}
+
+/// A function of two operands over corners, random bits and moderate pairs; `unit` is what the error is measured in.
+fn check_pairs<O: Binary>(reference: fn(f64, f64) -> f64, unit: fn(f64, f64, f64) -> f64) {
+    let mut stream = Stream(13);
+    let check = |a: f32, b: f32| {
+        let got = <O as Apply2<f32>>::apply(a, b);
+        let truth = reference(a as f64, b as f64);
+        let scale = (unit(a as f64, b as f64, truth) / truth).abs();
+        let error = truth::ulps(got, truth) / if scale > 1.0 { scale } else { 1.0 };
+        let limit = O::INFO.max_ulp;
+        assert!(error <= limit, "{}({a:e}, {b:e}) = {got:e}: {error} ulp, limit {limit}", O::INFO.name);
+    };
+    let corners = corners();
+    for &a in &corners {
+        corners.iter().for_each(|&b| check(a, b));
+    }
+    for _ in 0..200_000 {
+        check(f32::from_bits(stream.next() as u32), f32::from_bits(stream.next() as u32));
+        check(stream.between(-3.0, 3.0) as f32, stream.between(-3.0, 3.0) as f32);
+        check(stream.between(-60.0, 60.0) as f32, stream.between(-60.0, 60.0) as f32);
+    }
+}
+
+#[test]
+fn atan2() {
+    check_pairs::<ops::atan2::Atan2>(f64::atan2, |_, _, truth| truth);
+}
+
+#[test]
+fn hypot() {
+    check_pairs::<ops::hypot::Hypot>(f64::hypot, |_, _, truth| truth);
+}
+
+#[test]
+fn logaddexp() {
+    let reference = |a: f64, b: f64| match a == b {
+        _ if a.is_nan() || b.is_nan() => f64::NAN,
+        true => a + std::f64::consts::LN_2,
+        false => a.max(b) + truth::softplus(-(a - b).abs()),
+    };
+    // Near a result of zero the terms cancel: the error is that of the larger operand.
+    check_pairs::<ops::logaddexp::Logaddexp>(reference, |a, b, _| a.max(b));
 }

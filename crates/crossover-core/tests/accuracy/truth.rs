@@ -15,6 +15,22 @@ macro_rules! for_each_function {
             Sigmoid sigmoid truth::sigmoid;
             Erf erf libm::erf;
             Gelu gelu truth::gelu;
+            Acos acos libm::acos;
+            Acosh acosh truth::acosh;
+            Asin asin libm::asin;
+            Asinh asinh libm::asinh;
+            Atan atan libm::atan;
+            Atanh atanh libm::atanh;
+            Cosh cosh f64::cosh;
+            Erfc erfc libm::erfc;
+            Exp2 exp2 f64::exp2;
+            GeluExact gelu_exact truth::gelu_exact;
+            Log10 log10 f64::log10;
+            Log2 log2 f64::log2;
+            Silu silu truth::silu;
+            Sinh sinh f64::sinh;
+            Softplus softplus truth::softplus;
+            Tan tan f64::tan;
         }
     };
 }
@@ -31,6 +47,29 @@ pub fn gelu(x: f64) -> f64 {
     }
     let u = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x * x * x);
     x / (1.0 + (-2.0 * u).exp())
+}
+
+/// The defining formula of the exact GELU; at minus infinity, where it is undefined, its limit.
+pub fn gelu_exact(x: f64) -> f64 {
+    if x == f64::NEG_INFINITY {
+        return -0.0;
+    }
+    0.5 * x * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
+}
+
+/// The defining formula of SiLU; at minus infinity, where it is undefined, its limit.
+pub fn silu(x: f64) -> f64 {
+    if x == f64::NEG_INFINITY { -0.0 } else { x / (1.0 + (-x).exp()) }
+}
+
+/// The inverse hyperbolic cosine; the library's is not NaN everywhere below 1.
+pub fn acosh(x: f64) -> f64 {
+    if x < 1.0 { f64::NAN } else { libm::acosh(x) }
+}
+
+/// log(1 + e^x) without overflow.
+pub fn softplus(x: f64) -> f64 {
+    if x.is_nan() { x } else { x.max(0.0) + (-x.abs()).exp().ln_1p() }
 }
 
 /// Distance of `got` from the true value in units in the last place of an `f32` of the true value's size. An

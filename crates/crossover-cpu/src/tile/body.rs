@@ -81,7 +81,7 @@ fn fast<O: Apply1<T>, T: Copy>(a: &[T], out: &mut [MaybeUninit<T>]) -> bool {
 pub unsafe fn unary<O: Apply1<T>, T: Copy>(a: *const u8, out: *mut u8, n: usize) {
     // SAFETY: the caller's contract.
     let (a, out) = unsafe { (input::<T>(a, n), output::<T>(out, n)) };
-    if !O::RARE {
+    if !O::SOME_RARE {
         return map1(a, out, |x| O::apply(x));
     }
     if fast::<O, T>(a, out) {

@@ -122,7 +122,7 @@ fn unary_body<O: Unary + Apply1<T>, T: Real>(inputs: &[&[T]], got: &[u8]) -> Fou
         let mut rare = false;
         for (w, &x) in want.iter_mut().zip(x) {
             *w = O::apply(x);
-            if O::RARE {
+            if O::SOME_RARE {
                 rare |= O::rare(x);
             }
         }

@@ -1,4 +1,4 @@
-//! The core of sin and cos: reduction by multiples of π/2, and the two polynomials on ±π/4.
+//! The core of sin, cos and tan: reduction by multiples of π/2, and the two polynomials on ±π/4.
 //!
 //! Up to [`limit`] the reduction subtracts three parts of π/2 by fma; beyond it [`reduce_huge`] multiplies the
 //! significand with the bits of 2/π that matter for its exponent (Payne and Hanek), in integers, exactly.
@@ -28,25 +28,46 @@ pub fn limit<L: FloatLane>() -> L {
     pick(205887.0, 52707178.0)
 }
 
-/// Reduces an argument between 0 and [`limit`].
+/// Reduces an argument between 0 and [`limit`]; for f32 the rounding error of the remainder is dropped.
 #[inline(always)]
 pub fn reduce<L: FloatLane>(x: L) -> Angle<L> {
+    if L::DIGITS != 24 {
+        return reduce_in_parts(x);
+    }
+    let (shifted, n, coarse) = nearest(x);
+    let (middle, low) = half_pi_parts();
+    // Two roundings of at most half a unit in the last place of r each.
+    let r = (-n).fma(low, (-n).fma(middle, coarse));
+    Angle { quadrant: shifted.bits(), r, rest: L::real(0.0) }
+}
+
+/// As [`reduce`], with the rounding error of the remainder in both widths.
+#[inline(always)]
+pub fn reduce_in_parts<L: FloatLane>(x: L) -> Angle<L> {
+    let (shifted, n, coarse) = nearest(x);
+    let (middle, low) = half_pi_parts();
+    let (w, w_error) = product(n, middle);
+    let (r, error) = sum(coarse, -w);
+    Angle { quadrant: shifted.bits(), r, rest: (-n).fma(low, error - w_error) }
+}
+
+/// The nearest multiple n of π/2, as the low bits of a float and as a number, and `x` less n times π/2 rounded.
+#[inline(always)]
+fn nearest<L: FloatLane>(x: L) -> (L, L, L) {
     let shifter: L = pick(12582912.0, 6755399441055744.0);
     let shifted = x.fma(L::real(FRAC_2_PI), shifter);
     let n = shifted - shifter;
     // Exact: both terms are multiples of the last place of π/2 (or of x, where x is smaller), the result is below 1.
-    let coarse = (-n).fma(L::real(FRAC_PI_2), x);
-    let middle: L = pick(-4.371138828673793e-8, 6.123233995736766e-17);
-    let low: L = pick(-1.7151245100058819e-15, -1.4973849048591698e-33);
-    if L::DIGITS == 24 {
-        // Two roundings of at most half a unit in the last place of r each.
-        let r = (-n).fma(low, (-n).fma(middle, coarse));
-        Angle { quadrant: shifted.bits(), r, rest: L::real(0.0) }
-    } else {
-        let (w, w_error) = product(n, middle);
-        let (r, error) = sum(coarse, -w);
-        Angle { quadrant: shifted.bits(), r, rest: (-n).fma(low, error - w_error) }
-    }
+    (shifted, n, (-n).fma(L::real(FRAC_PI_2), x))
+}
+
+/// The second and third part of π/2.
+#[inline(always)]
+fn half_pi_parts<L: FloatLane>() -> (L, L) {
+    (
+        pick(-4.371138828673793e-8, 6.123233995736766e-17),
+        pick(-1.7151245100058819e-15, -1.4973849048591698e-33),
+    )
 }
 
 /// 2/π behind 48 zero bits: binary digits 2^-1 and on, 64 to a word, first word highest.
@@ -131,14 +152,10 @@ pub fn reduce_huge<const FLOAT32: bool, L: F64Lane>(x: L) -> Angle<L> {
     Angle { quadrant, r: L::select(negative, -r, r), rest: L::select(negative, -rest, rest) }
 }
 
-/// Sine of `angle + shift·π/2`.
-///
-/// Polynomials on ±1.0005·π/4: `(sin r - r)/r³`, error 2^-27.8 (f32) and 2^-57.7 (f64) of the sine, and
-/// `(cos r - 1 + r²/2)/r⁴`, error 2^-32.9 and 2^-63.8 of the cosine.
+/// The series of [`sine`] and [`tangent`] at `s = r²`, on ±1.0005·π/4: `(sin r - r)/r³`, error 2^-27.8 (f32) and
+/// 2^-57.7 (f64) of the sine, and `(cos r - 1 + r²/2)/r⁴`, error 2^-32.9 and 2^-63.8 of the cosine.
 #[inline(always)]
-pub fn sine<L: FloatLane>(angle: Angle<L>, shift: i64) -> L {
-    let Angle { quadrant, r, rest } = angle;
-    let s = r * r;
+fn series<L: FloatLane>(s: L) -> (L, L) {
     let sin_series = polynomial(
         s,
         &[-0.16666656732559204, 0.008332261815667152, -0.00019526368123479187],
@@ -163,6 +180,15 @@ pub fn sine<L: FloatLane>(angle: Angle<L>, shift: i64) -> L {
             -1.136184121492397e-11,
         ],
     );
+    (sin_series, cos_series)
+}
+
+/// Sine of `angle + shift·π/2`.
+#[inline(always)]
+pub fn sine<L: FloatLane>(angle: Angle<L>, shift: i64) -> L {
+    let Angle { quadrant, r, rest } = angle;
+    let s = r * r;
+    let (sin_series, cos_series) = series(s);
     let half = L::real(-0.5);
     let (sin, cos) = if L::DIGITS == 24 {
         (r + (r * s) * sin_series, s.fma(s.fma(cos_series, half), L::real(1.0)))
@@ -174,9 +200,33 @@ pub fn sine<L: FloatLane>(angle: Angle<L>, shift: i64) -> L {
         (sin, hi + (s * s).fma(cos_series, (-rest).fma(r, lo)))
     };
     let turns = quadrant.plus(L::Bits::int(shift));
-    let odd = turns.and(L::Bits::int(1)).is_ne(L::Bits::int(0));
     let sign = turns.shr(1).shl(L::Bits::BITS - 1);
-    L::from_bits(L::select(odd, cos, sin).bits().xor(sign))
+    L::from_bits(L::select(is_odd::<L>(turns), cos, sin).bits().xor(sign))
+}
+
+/// Tangent of the angle: sine over cosine, or in odd quadrants the negative of cosine over sine, each in two parts.
+#[inline(always)]
+pub fn tangent<L: FloatLane>(angle: Angle<L>) -> L {
+    let Angle { quadrant, r, rest } = angle;
+    let (s, s_lo) = product(r, r);
+    let (sin_series, cos_series) = series(s);
+    let half = L::real(-0.5);
+    let (sin, sin_lo) = sum_ordered(r, (r * s).fma(sin_series, rest.fma(s * half, rest)));
+    let (hi, lo) = sum_ordered(L::real(1.0), s * half);
+    let (cos, cos_lo) = sum_ordered(hi, (s * s).fma(cos_series, (-rest).fma(r, half.fma(s_lo, lo))));
+    let odd = is_odd::<L>(quadrant);
+    let (over, over_lo) = (L::select(odd, -cos, sin), L::select(odd, -cos_lo, sin_lo));
+    let (under, under_lo) = (L::select(odd, sin, cos), L::select(odd, sin_lo, cos_lo));
+    // One division; what it leaves is divided by the same reciprocal.
+    let inverse = L::real(1.0) / under;
+    let quotient = over * inverse;
+    let left = (-quotient).fma(under, over) + (-quotient).fma(under_lo, over_lo);
+    left.fma(inverse, quotient)
+}
+
+#[inline(always)]
+fn is_odd<L: FloatLane>(turns: L::Bits) -> L::Mask {
+    turns.and(L::Bits::int(1)).is_ne(L::Bits::int(0))
 }
 
 /// Arguments beyond [`limit`] that are still finite.

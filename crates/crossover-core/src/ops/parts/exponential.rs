@@ -1,10 +1,13 @@
-//! The core of exp, expm1, sigmoid, tanh, gelu, erf and pow.
+//! The core of exp, exp2, expm1, sigmoid, silu, softplus, tanh, gelu, erf and pow.
 //!
 //! An argument is split as `x = n·ln 2 + r` with `|r| <= ln(2)/2`; then `e^x = 2^n · (1 + r + r²·q(r))`. Callers
 //! keep the argument in a range where `n` fits the exponent field with room for one more bit (see
 //! [`Split::halves`]); every range in use ends just beyond overflow and underflow.
 
-use super::{double::sum_ordered, ln2, pick, polynomial};
+use super::{
+    double::{product, sum_ordered},
+    ln2, pick, polynomial,
+};
 use crate::lane::{Arith, FloatLane, IntLane};
 
 /// `(e^r - 1 - r) / r²` on ±1.0005·ln(2)/2: error 2^-31 of `e^r - 1`, 2^-33 of `e^r`.
@@ -77,6 +80,33 @@ pub fn split_rounded<L: FloatLane>(x: L) -> Split<L> {
     Split { shifted, n, r: (-n).fma(ln2().1, coarse), rest: L::real(0.0) }
 }
 
+/// Splits `x·ln 2`, the argument of a power of two: the remainder needs no reduction.
+#[inline(always)]
+pub fn split_base_two<L: FloatLane>(x: L) -> Split<L> {
+    let shifted = x + shifter();
+    let n = shifted - shifter();
+    let fraction = x - n;
+    let (hi, lo) = ln2();
+    let (r, error) = product(fraction, hi);
+    Split { shifted, n, r, rest: fraction.fma(lo, error) }
+}
+
+/// `x` times the logistic function of a number with the sign of `x`, given `size = |x|` and the split of minus the
+/// magnitude of that number.
+#[inline(always)]
+pub fn gate<L: FloatLane>(x: L, size: L, split: Split<L>) -> L {
+    let mantissa = split.mantissa();
+    let (first, second) = split.halves();
+    let one = L::real(1.0);
+    // x - x·q on the right, x·e - x·e·q on the left, with e <= 1 the exponential and q = e/(1 + e). On the left the power of two
+    // in e is applied last, so that a subnormal e costs no digits of a larger product.
+    let e = mantissa * first * second;
+    let q = e / (one + e);
+    let left = x.is_lt(L::real(0.0));
+    let base = L::select(left, -(size * mantissa), x);
+    (-base).fma(q, base) * L::select(left, first, one) * L::select(left, second, one)
+}
+
 impl<L: FloatLane> Split<L> {
     /// `e^r - 1 - r`, with the rounding error of `r` added; good relative to `e^r - 1`.
     #[inline(always)]
@@ -146,4 +176,10 @@ impl<L: FloatLane> Split<L> {
 #[inline(always)]
 pub fn limits<L: FloatLane>() -> (L, L) {
     (pick(-104.0, -746.0), pick(89.0, 710.0))
+}
+
+/// The widest range in which [`Split::scale`] works: twice that of exp, for products with something small.
+#[inline(always)]
+pub fn wide_limits<L: FloatLane>() -> (L, L) {
+    (pick(-174.0, -1410.0), pick(174.0, 1410.0))
 }

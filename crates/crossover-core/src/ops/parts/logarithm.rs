@@ -1,4 +1,4 @@
-//! The core of log, log1p and pow.
+//! The core of log, log1p, log2, log10, the inverse hyperbolic functions and pow.
 //!
 //! A positive number is `2^e · (1 + f)` with `1 + f` in [√½, √2]. With `s = f/(2+f)`, `log(1+f) = 2·atanh(s)
 //! = 2s + s·R(s²)`, a series in `s² <= 0.0295` that needs few terms.
@@ -69,6 +69,68 @@ pub fn log_sum<L: FloatLane>(e: L, f: L, low: impl FnOnce(L) -> L) -> L {
     // 2s = f - s·f and s·f = half_square - s·half_square: the small terms are summed first.
     let small = s.fma(half_square + series(s * s), e.fma(ln2_lo, low(s)));
     e.fma(ln2_hi, f - (half_square - small))
+}
+
+/// Exponent, fraction and `low` for [`log_sum`] of `1 + x + x_lo`, where `x` is above -1 and `x_lo` far below its last
+/// place or zero.
+#[inline(always)]
+pub fn one_plus<L: FloatLane>(x: L, x_lo: L) -> (L, L, L) {
+    let (zero, one) = (L::real(0.0), L::real(1.0));
+    // 1 + x = u + c exactly; u = 2^e · m.
+    let u = one + x;
+    let c = L::select(x.is_lt(one), x - (u - one), one - (u - x));
+    let (e, m) = decompose(u);
+    // Where 1 + x needs no scaling, x itself is the exact fraction; elsewhere c is scaled as u was, which is
+    // to multiply by m/u, and log(m + c) = log m + c/m = log m + c/u.
+    let near = e.is_eq(zero);
+    let f = L::select(near, x, m - one);
+    (e, f, L::select(near, x_lo, c + x_lo) / u)
+}
+
+/// `log(1 + x + x_lo)`, or `log(2·big)` where `far` holds: the inverse hyperbolic functions, whose argument is about
+/// twice theirs once that is large.
+#[inline(always)]
+pub fn log_one_plus_or_twice<L: FloatLane>(x: L, x_lo: L, far: L::Mask, big: L) -> L {
+    let (zero, one) = (L::real(0.0), L::real(1.0));
+    let (e, f, low) = one_plus(x, x_lo);
+    let (big_e, big_m) = decompose(big);
+    let e = L::select(far, big_e + one, e);
+    let f = L::select(far, big_m - one, f);
+    let low = L::select(far, zero, low);
+    log_sum(e, f, |_| low)
+}
+
+/// Where the inverse hyperbolic functions are `log 2x`, the next term being below half a unit in the last place.
+#[inline(always)]
+pub fn is_far<L: FloatLane>(size: L) -> L::Mask {
+    size.is_gt(pick(8192.0, 268435456.0))
+}
+
+/// A logarithm in another base: `e·unit + factor·log(1 + f)`, all numbers in two parts. Exact where the true value is a
+/// float, because everything before the last rounding is wrong by far less than half of it.
+#[inline(always)]
+pub fn log_in_base<L: FloatLane>(x: L, unit: (L, L), factor: (L, L)) -> L {
+    let (e, mantissa) = decompose_any(x);
+    let f = mantissa - L::real(1.0);
+    let half = L::real(0.5);
+    let s = f / (L::real(2.0) + f);
+    let (half_square, square_error) = product(half * f, f);
+    let (hi, error) = sum_ordered(f, -half_square);
+    let lo = s.fma(half_square + series(s * s), error - square_error);
+    let (p, p_error) = product(hi, factor.0);
+    let p_lo = lo.fma(factor.0, hi.fma(factor.1, p_error));
+    let (q, q_error) = product(e, unit.0);
+    let (value, value_error) = sum_ordered(q, p);
+    with_ends(x, value + (value_error + e.fma(unit.1, q_error + p_lo)))
+}
+
+/// The logarithm of any number, given that of a positive finite one.
+#[inline(always)]
+pub fn with_ends<L: FloatLane>(x: L, value: L) -> L {
+    let (zero, infinity) = (L::real(0.0), L::real(f64::INFINITY));
+    let value = L::select(x.is_lt(infinity), value, infinity);
+    let value = L::select(x.is_eq(zero), -infinity, value);
+    L::select(x.is_ge(zero), value, L::nan())
 }
 
 /// Logarithm of a positive normal number with 36 bits: what an `f32` result computed in `f64` needs.

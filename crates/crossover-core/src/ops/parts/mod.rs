@@ -10,9 +10,14 @@
 //! to the function.
 
 pub mod angle;
+pub mod arc;
 pub mod double;
 pub mod exponential;
+pub mod gauss;
+pub mod hyperbolic;
+pub mod length;
 pub mod logarithm;
+pub mod plane;
 pub mod residue;
 
 use crate::lane::FloatLane;

@@ -1,0 +1,60 @@
+//! `sinh`: hyperbolic sine.
+
+use super::{
+    Cost, NanRule, OpInfo, Unary,
+    parts::{angle::is_huge, hyperbolic::hyperbolic, plane},
+};
+use crate::{
+    DTypeSet,
+    lane::{Cx, FloatLane},
+};
+
+/// Hyperbolic sine.
+pub struct Sinh;
+
+impl Unary for Sinh {
+    // Measured: f32 0.896 ulp over every 37th argument, f64 0.60 on 2000 points.
+    const INFO: OpInfo = OpInfo::new("sinh", DTypeSet::FLOAT.or(DTypeSet::COMPLEX), "Hyperbolic sine.")
+        .max_ulp(1.0)
+        .cost(Cost::Function)
+        .nan(NanRule::Canonical);
+    const RARE_COMPLEX: bool = true;
+
+    #[inline(always)]
+    fn float<L: FloatLane>(x: L) -> L {
+        let both = hyperbolic(x.magnitude());
+        let value = both.scale(both.sinh).with_sign(x);
+        L::select(x.is_nan(), L::nan(), value)
+    }
+    #[inline(always)]
+    fn complex<L: FloatLane>(z: Cx<L>) -> Cx<L> {
+        plane::canonical(plane::sinh(z, plane::turn(z.im)))
+    }
+    #[inline(always)]
+    fn rare_complex<L: FloatLane>(z: Cx<L>) -> L::Mask {
+        is_huge(z.im)
+    }
+    #[inline(always)]
+    fn slow_complex<L: FloatLane>(z: Cx<L>) -> Cx<L> {
+        plane::canonical(plane::sinh(z, plane::turn_any(z.im)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn special_values() {
+        for x in [0.0f64, -0.0, 5e-324, -5e-324, 1e-300, -1e-20] {
+            assert_eq!(Sinh::float(x).to_bits(), x.to_bits());
+        }
+        assert_eq!(Sinh::float(f32::INFINITY), f32::INFINITY);
+        assert_eq!(Sinh::float(f64::NEG_INFINITY), f64::NEG_INFINITY);
+        assert_eq!(Sinh::float(-f32::NAN).to_bits(), 0x7fc0_0000);
+        // exp overflows here, half of it does not.
+        assert!(Sinh::float(89.4f32).is_finite() && Sinh::float(710.4f64).is_finite());
+        assert_eq!(Sinh::float(89.5f32), f32::INFINITY);
+        assert_eq!(Sinh::float(-710.5f64), f64::NEG_INFINITY);
+    }
+}
