@@ -91,11 +91,10 @@ fn extended<B: Build>(
     while before + after > 0 {
         let length = b.ty(&grown).shape[axis];
         let last = length - 1;
-        // How much a side can grow at once, and the elements that grow it, for so many of them.
+        // How much a side can grow at once: whole periods, so that it ends where the next go can mirror or repeat.
         let limit = match padding {
-            Padding::Reflect if period > 1 => last,
-            Padding::Symmetric => length,
-            Padding::Wrap => length / period * period,
+            Padding::Reflect if period > 1 => last / (period - 1) * (period - 1),
+            Padding::Symmetric | Padding::Wrap => length / period * period,
             _ => usize::MAX,
         };
         let (left, right) = (before.min(limit), after.min(limit));

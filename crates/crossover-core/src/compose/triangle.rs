@@ -1,7 +1,7 @@
 //! `tril` and `triu`: one side of a diagonal of matrices, zeros on the other.
 
-use super::{Build, binary, number, select, with_number};
-use crate::{Error, Result, Shape, graph::Op, ops::MapOp};
+use super::{Build, binary, select, with_number};
+use crate::{Error, Result, Scalar, Shape, graph::Op, ops::MapOp};
 
 /// Elements on and below a diagonal of the last two axes; `offset` moves the diagonal to the right.
 pub fn tril<B: Build>(b: &mut B, x: &B::Value, offset: i64) -> Result<B::Value> {
@@ -27,6 +27,6 @@ fn side<B: Build>(b: &mut B, op: &'static str, x: &B::Value, offset: i64, keep: 
     let column = b.push(Op::Index { shape: matrix, axis: 1 }, &[])?;
     let diagonal = with_number(b, MapOp::Add, &row, offset.clamp(-reach, reach))?;
     let kept = binary(b, keep, &column, &diagonal)?;
-    let zero = number(b, 0.into(), ty.dtype)?;
+    let zero = b.scalar(Scalar::zero(ty.dtype));
     select(b, &kept, x, &zero)
 }
