@@ -225,8 +225,11 @@ impl Line<'_> {
     /// Both halves of the scratch, the first filled by `make`.
     ///
     /// # Safety
-    /// The scratch has room for two words per element.
-    unsafe fn halves<W: Word>(&self, make: impl Fn(usize) -> W + Sync) -> (&mut [W], &mut [MaybeUninit<W>]) {
+    /// The scratch has room for two words per element, and nothing else uses it as long as the halves live.
+    unsafe fn halves<'s, W: Word>(
+        &self,
+        make: impl Fn(usize) -> W + Sync,
+    ) -> (&'s mut [W], &'s mut [MaybeUninit<W>]) {
         let (start, n) = (self.scratch as usize, self.length);
         radix::each_part(n, self.threads, |_, range| {
             for i in range {
@@ -252,6 +255,7 @@ unsafe impl Sync for Line<'_> {}
 unsafe fn line<M: Coded>(line: &Line<'_>) {
     // SAFETY: the caller's contract, here and below.
     let read = |i: usize| unsafe { line.read::<M>(i) };
+    // SAFETY: as above; this call alone uses the scratch of its line.
     let (words, spare) = unsafe { line.halves(|i| read(i).code(line.descending)) };
     let words = radix::sort(words, spare, 0, M::BITS, line.threads);
     let ambiguous = AtomicUsize::new(0);
@@ -305,6 +309,7 @@ unsafe fn restore<M: Coded>(line: &Line<'_>, words: &[M::Rank]) {
 unsafe fn arg_line<M: Coded>(line: &Line<'_>) {
     // SAFETY: the caller's contract, here and below.
     let read = |i: usize| unsafe { line.read::<M>(i) };
+    // SAFETY: as above; this call alone uses the scratch of its line.
     let (pairs, spare) = unsafe { line.halves(|i| read(i).rank(line.descending).pair(i)) };
     let pairs = radix::sort(pairs, spare, <M::Rank as Tagged>::SHIFT, M::BITS, line.threads);
     radix::each_part(line.length, line.threads, |_, range| {
