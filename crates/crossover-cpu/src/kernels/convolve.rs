@@ -133,8 +133,11 @@ struct Convolve<T> {
 type Block<T> = unsafe fn(&Shape, *const T, *const T, *mut T, usize, usize);
 
 impl<T: Term> Convolve<T> {
-    /// The extended operand: rows of `pitch`, columns and rows beyond the last window zero.
-    fn extend(&self, from: *const T, outside: T, scratch: &mut [T]) {
+    /// Writes the extended operand: rows of `pitch`, columns and rows beyond the last window zero.
+    ///
+    /// # Safety
+    /// The operand lies inside its block, and there is room for all planes at `scratch`.
+    unsafe fn extend(&self, from: *const T, outside: T, scratch: *mut T) {
         let rank = self.maps.len();
         let columns = &self.maps[rank - 1];
         let one = [Some(0)];
@@ -142,35 +145,49 @@ impl<T: Term> Convolve<T> {
         let lead = &self.maps[..rank.saturating_sub(2)];
         let (pitch, height) = (self.shape.pitch, self.shape.height);
         let across = self.source.strides[rank - 1];
-        let start = scratch.as_mut_ptr() as usize;
-        let from = from as usize;
-        let units = self.shape.deep() * rows.len();
+        let (start, from) = (scratch as usize, from as usize);
+        // Where columns follow each other as they do in the operand.
+        let inside = {
+            let first = columns.iter().position(|c| *c == Some(0)).unwrap_or(columns.len());
+            let run = columns[first..].iter().enumerate().take_while(|&(i, c)| *c == Some(i)).count();
+            first..first + run
+        };
+        let units = self.shape.deep() * height;
         let grain = (ALONE / 8 / pitch).max(1);
         self.threads.each(units, grain, |range| {
             for unit in range {
-                let (mut plane, row) = (unit / rows.len(), unit % rows.len());
-                let at = (plane * height + row) * pitch;
-                let mut position = Some(self.source.offset as isize);
+                let (mut plane, row) = (unit / height, unit % height);
+                // SAFETY: rows of the scratch are disjoint.
+                let line = unsafe { (start as *mut T).add(unit * pitch) };
+                let mut position = (row < rows.len()).then_some(self.source.offset as isize);
                 let mut step = |axis: usize, index: Option<usize>| {
                     position = position.zip(index).map(|(p, i)| p + i as isize * self.source.strides[axis]);
                 };
                 if rank > 1 {
-                    step(rank - 2, rows[row]);
+                    step(rank - 2, rows.get(row).copied().flatten());
                 }
                 for (axis, map) in lead.iter().enumerate().rev() {
                     step(axis, map[plane % map.len()]);
                     plane /= map.len();
                 }
-                for (column, source) in columns.iter().enumerate() {
-                    let value = match (position, source) {
-                        // SAFETY: `Launch::new` has checked the operand; maps hold indices inside it.
-                        (Some(p), Some(i)) => unsafe {
-                            *(from as *const T).wrapping_offset(p + *i as isize * across)
-                        },
-                        _ => outside,
-                    };
-                    // SAFETY: rows of the scratch are disjoint, and columns are at most its pitch.
-                    unsafe { *(start as *mut T).add(at + column) = value };
+                let value = |column: usize| match (position, columns.get(column)) {
+                    // SAFETY: the operand lies inside its block, and maps hold indices inside it.
+                    (Some(p), Some(Some(i))) => unsafe {
+                        *(from as *const T).wrapping_offset(p + *i as isize * across)
+                    },
+                    (_, Some(_)) if row < rows.len() => outside,
+                    _ => T::ZERO,
+                };
+                let straight = if across == 1 && position.is_some() { inside.clone() } else { 0..0 };
+                // SAFETY: every column is below the pitch, and the straight ones lie side by side in the operand.
+                unsafe {
+                    if let Some(p) = position.filter(|_| !straight.is_empty()) {
+                        let source = (from as *const T).wrapping_offset(p);
+                        std::ptr::copy_nonoverlapping(source, line.add(straight.start), straight.len());
+                    }
+                    for column in (0..straight.start).chain(straight.end..pitch) {
+                        line.add(column).write(value(column));
+                    }
                 }
             }
         });
@@ -183,8 +200,9 @@ impl<T: Term> Executable for Convolve<T> {
         let shape = &self.shape;
         let taps = self.kernel.shape.size();
         let size = shape.deep() * shape.height * shape.pitch;
-        let mut panel = Panel::new(&self.pool, (size + taps) * size_of::<T>())?;
-        let (scratch, weights) = panel.filled(size + taps, T::ZERO).split_at_mut(size);
+        let panel = Panel::new(&self.pool, size * size_of::<T>())?;
+        let mut flipped = Panel::new(&self.pool, taps * size_of::<T>())?;
+        let weights = flipped.filled(taps, T::ZERO);
         // SAFETY: `Launch::new` has checked that the kernel and the fill value lie inside their blocks.
         let outside = unsafe {
             let first = at(1);
@@ -193,8 +211,9 @@ impl<T: Term> Executable for Convolve<T> {
             }
             *at(2).add(self.fill)
         };
-        self.extend(at(0), outside, scratch);
-        let (input, weights) = (scratch.as_ptr() as usize, weights.as_ptr() as usize);
+        // SAFETY: `Launch::new` has checked the operand, and the panel has room for all planes.
+        unsafe { self.extend(at(0), outside, panel.at().cast()) };
+        let (input, weights) = (panel.at() as usize, weights.as_ptr() as usize);
         let out = launch.outputs()[0].address.0 as usize;
         let blocks = shape.rows.0.div_ceil(self.tile.0);
         let terms = self.tile.0 * shape.columns.0 * taps;

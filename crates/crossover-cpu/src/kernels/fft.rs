@@ -55,17 +55,20 @@ impl Lines {
         }
     }
 
-    /// Calls `f(position in memory, position in the block)` for all elements of `count` lines, in the order of memory.
+    /// Calls `f(position in memory, position in the block)` for all elements of `count` lines: line by line where these are
+    /// the shorter step in memory, else in squares of `step`, a cache line of the block each.
     #[inline(always)]
-    fn walk(&self, start: usize, count: usize, mut f: impl FnMut(isize, usize)) {
+    fn walk(&self, start: usize, count: usize, step: usize, mut f: impl FnMut(isize, usize)) {
         let (length, along) = (self.length, self.stride);
         let mut line = 0;
         self.starts.runs(start, count, |at, across, n| {
             let at = self.offset + at;
             if across.unsigned_abs() < along.unsigned_abs() && n > 1 {
-                for j in 0..length {
+                for first in (0..length).step_by(step) {
                     for l in 0..n {
-                        f(at + j as isize * along + l as isize * across, (line + l) * length + j);
+                        for j in first..(first + step).min(length) {
+                            f(at + j as isize * along + l as isize * across, (line + l) * length + j);
+                        }
                     }
                 }
             } else {
@@ -85,7 +88,7 @@ impl Lines {
     /// Every element of the lines is readable, and the block has room for them.
     unsafe fn gather<T: Copy>(&self, from: *const T, start: usize, count: usize, to: *mut T) {
         // SAFETY: the caller's contract; positions in the block are below count times the length.
-        self.walk(start, count, |at, place| unsafe { *to.add(place) = *from.offset(at) });
+        self.walk(start, count, line_of::<T>(), |at, place| unsafe { *to.add(place) = *from.offset(at) });
     }
 
     /// Writes lines of a block back, each element through `f`.
@@ -101,8 +104,13 @@ impl Lines {
         f: impl Fn(T) -> T,
     ) {
         // SAFETY: the caller's contract.
-        self.walk(start, count, |at, place| unsafe { *to.offset(at) = f(*from.add(place)) });
+        self.walk(start, count, line_of::<T>(), |at, place| unsafe { *to.offset(at) = f(*from.add(place)) });
     }
+}
+
+/// Elements of a cache line.
+const fn line_of<T>() -> usize {
+    64 / size_of::<T>()
 }
 
 /// The numbers that transforms are made of.
