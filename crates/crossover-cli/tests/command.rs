@@ -154,11 +154,13 @@ fn a_bad_line_is_shown_with_its_number_and_a_remedy() {
 
 #[test]
 fn files_that_are_no_graphs_are_refused_in_words() {
+    let bytes = concat!(env!("CARGO_TARGET_TMPDIR"), "/no-text.graph");
+    std::fs::write(bytes, [0xff, 0xfe, 0x00, 0x80]).unwrap();
     for (arguments, says) in [
         (["explain", "no/such/file.graph"], "could not open no/such/file.graph"),
         (["explain", "docs"], "could not read docs"),
         (["explain", "README.md"], "expected `graph`"),
-        (["explain", env!("CARGO_BIN_EXE_crossover")], "is not text"),
+        (["explain", bytes], "is not text"),
     ] {
         let output = crossover(&arguments);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");

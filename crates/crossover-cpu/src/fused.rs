@@ -339,6 +339,7 @@ fn walk(
     let mut at = range.start;
     if stage.direct {
         let n = range.end - at;
+        frame.go(line);
         frame.place(Tile {
             start: at,
             count: n,

@@ -285,7 +285,7 @@ impl Generator<'_> {
             }
             1 => {
                 let key = self.graph.input(DType::U32, Shape::from([2]))?;
-                if self.dice.chance(25) {
+                if self.options.calls && self.dice.chance(25) {
                     let parameters = self.graph.input(DType::F64, shape)?;
                     let sampler = Sampler::ALL[self.dice.below(Sampler::ALL.len())];
                     return self.push(Op::Sample(sampler), &[key, parameters]);
