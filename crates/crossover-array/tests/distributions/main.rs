@@ -151,7 +151,7 @@ fn truths_hold_as_often_as_they_should() -> Result<()> {
     let p = Array::from([0.0f32, 1.0]);
     let rows = random::bernoulli(&key, [1000, 2], &p).to_vec::<bool>()?;
     assert!(rows.chunks(2).all(|row| row == [false, true]));
-    let nan = random::bernoulli(&key, [100], &Array::scalar(f64::NAN));
+    let nan = random::bernoulli(&key, [100], Array::scalar(f64::NAN));
     assert!(!nan.any(()).item::<bool>()?);
     Ok(())
 }
@@ -203,7 +203,7 @@ fn choices_come_in_proportion() -> Result<()> {
 fn choices_without_replacement_are_a_race() -> Result<()> {
     let weights = [1.0, 2.0, 3.0, 0.0, 4.0];
     let (values, p) = (Array::arange(5), Array::from(weights));
-    let mut pairs = vec![0u64; 25];
+    let mut pairs = [0u64; 25];
     for seed in 0..20_000 {
         let drawn = random::choice(&Key::new(seed), [2], &values, false, Some(&p)).to_vec::<i64>()?;
         assert_ne!(drawn[0], drawn[1]);
