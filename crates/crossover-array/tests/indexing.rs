@@ -270,7 +270,7 @@ fn lists_of_indices_read_and_write_what_they_define() -> Result<()> {
             let values: Vec<i64> = (0..positions.len() as i64).map(|i| 1000 + i).collect();
             let mut after = elements.clone();
             positions.iter().zip(&values).for_each(|(&p, &v)| after[p] = v);
-            x.set(list, &Array::from_vec(values, want))?;
+            x.set(list, Array::from_vec(values, want))?;
             assert_eq!(x.to_vec::<i64>()?, after, "seed {seed}");
             written += 1;
         }
@@ -283,13 +283,13 @@ fn lists_of_indices_read_and_write_what_they_define() -> Result<()> {
 fn set_shows_in_views_and_spares_what_was_computed_before() -> Result<()> {
     let x = Array::zeros::<f32>([2, 3]);
     let (column, before) = (x.slice(s![.., 1]), &x + 1);
-    x.set(s![&Array::from([0, 1]), 1], &Array::from([5, 6]))?;
+    x.set(s![&Array::from([0, 1]), 1], Array::from([5, 6]))?;
     assert_eq!(column.to_vec::<f32>()?, [5.0, 6.0]);
     assert_eq!(before.to_vec::<f32>()?, [1.0; 6]);
-    column.set(&Array::from([false, true]), 9)?;
+    column.set(Array::from([false, true]), 9)?;
     assert_eq!(x.to_vec::<f32>()?, [0.0, 5.0, 0.0, 0.0, 9.0, 0.0]);
     // The value may come from the array itself.
-    x.set(&Array::from([1, 0]), &x)?;
+    x.set(Array::from([1, 0]), &x)?;
     assert_eq!(x.to_vec::<f32>()?, [0.0, 9.0, 0.0, 0.0, 5.0, 0.0]);
     Ok(())
 }
@@ -297,7 +297,7 @@ fn set_shows_in_views_and_spares_what_was_computed_before() -> Result<()> {
 #[test]
 fn of_equal_indices_the_last_value_stays() -> Result<()> {
     let x = Array::zeros::<i32>([3]);
-    x.set(&Array::from([1, 1, -2, 0]), &Array::from([1, 2, 3, 4]))?;
+    x.set(Array::from([1, 1, -2, 0]), Array::from([1, 2, 3, 4]))?;
     assert_eq!(x.to_vec::<i32>()?, [4, 3, 0]);
     Ok(())
 }
@@ -324,13 +324,13 @@ fn mistakes_name_what_is_wrong() {
         (x.get(s![&Array::from([0]), 3]), "index 3 is out of range for axis 1 of length 3"),
         (x.get(s![&Array::from([0, 1]), &Array::from([0, 1, 2])]), "shapes [2] and [3] do not fit"),
         (x.get(s![0, 0, &Array::from([0])]), "3 indices and 0 ellipses for the 2 axes"),
-        (x.get(&Array::scalar(true)), "a mask without axes"),
+        (x.get(Array::scalar(true)), "a mask without axes"),
         (x.slice(&mask), "use get or set"),
         (x.take(&far, 0), "out of range for axis 0 of length 2"),
         (x.take(&Array::from([0]), 2), "axis 2 is out of range"),
         (x.gather(&[]), "0 index arrays for the 2 axes"),
         (x.take_along_axis(&Array::from([0]), 0), "use take for entries along one axis"),
-        (x.scatter(&[&Array::from([0])], &Array::from([1, 2]), Scatter::Set), "do not fit"),
+        (x.scatter(&[&Array::from([0])], Array::from([1, 2]), Scatter::Set), "do not fit"),
         (x.astype(DType::C64).scatter(&[&Array::from([0])], 1, Scatter::Max), "c64 is not supported"),
     ];
     for (array, what) in cases {
@@ -340,10 +340,10 @@ fn mistakes_name_what_is_wrong() {
     }
     let error = x.set(&mask, 1).unwrap_err().to_string();
     assert!(error.contains("the mask has the lengths"), "{error}");
-    let error = x.set(&Array::from([0]), &Array::from([1, 2])).unwrap_err().to_string();
+    let error = x.set(Array::from([0]), Array::from([1, 2])).unwrap_err().to_string();
     assert!(error.contains("must broadcast to the shape"), "{error}");
     let repeated = Array::from([1, 2]).broadcast_to([2, 2]);
-    assert!(repeated.set(&Array::from([0]), 1).is_err());
+    assert!(repeated.set(Array::from([0]), 1).is_err());
 }
 
 #[test]
@@ -354,10 +354,10 @@ fn nothing_can_be_read_and_written() -> Result<()> {
     assert_eq!(empty.get(s![.., &Array::from([0, 2])]).shape().dims(), [0, 2]);
     empty.set(&none, 5)?;
     let x = Array::arange(3);
-    assert_eq!(x.get(&Array::from([false, false, false])).to_vec::<i64>()?, []);
+    assert_eq!(x.get(Array::from([false, false, false])).to_vec::<i64>()?, []);
     x.set(&none, 7)?;
     assert_eq!(x.to_vec::<i64>()?, [0, 1, 2]);
-    assert!(empty.get(&Array::from([0])).check().is_err());
+    assert!(empty.get(Array::from([0])).check().is_err());
     assert_eq!(x.nonzero()?[0].to_vec::<i64>()?, [1, 2]);
     assert!(Array::scalar(1).nonzero().is_err());
     Ok(())

@@ -76,7 +76,7 @@ fn unique_parts_fit_together() -> Result<()> {
 #[test]
 fn searches_promote_and_find_nan_at_the_end() -> Result<()> {
     let sorted = Array::from([1i32, 3, 3, 5]);
-    assert_eq!(sorted.searchsorted(&Array::from([2.5f32, f32::NAN]), Side::Left).to_vec::<i64>()?, [1, 4]);
+    assert_eq!(sorted.searchsorted(Array::from([2.5f32, f32::NAN]), Side::Left).to_vec::<i64>()?, [1, 4]);
     assert_eq!(sorted.searchsorted(3, Side::Right).item::<i64>()?, 3);
     let complex = Array::from([Complex::new(1.0f32, 2.0), Complex::new(1.0, 3.0)]);
     assert_eq!(complex.searchsorted(Complex::new(1.0f32, 2.5), Side::Left).item::<i64>()?, 1);
