@@ -280,7 +280,7 @@ impl Described {
             "int64" => self.decoded(bytes, i64::from_le_bytes),
             "bool" => self.decoded(bytes, |[byte]: [u8; 1]| byte != 0),
             "uint8" => self.decoded(bytes, u8::from_le_bytes),
-            "complex128" => self.decoded(bytes, |[b @ ..]: [u8; 16]| {
+            "complex128" => self.decoded(bytes, |b: [u8; 16]| {
                 let [re, im] = [0, 8].map(|at| {
                     let mut part = [0; 8];
                     part.copy_from_slice(&b[at..at + 8]);

@@ -361,11 +361,10 @@ fn decompositions_satisfy_what_defines_them() {
             if op == LinalgOp::EigVals {
                 // Both in the order of the textbook's: each takes its nearest.
                 for i in 0..batch {
-                    let (want, found) = (&mut expected[i * m..(i + 1) * m], &mut got[i * m..(i + 1) * m]);
-                    for j in 0..m {
-                        let near = (j..m).min_by(|&a, &b| {
-                            (found[a] - want[j]).norm().total_cmp(&(found[b] - want[j]).norm())
-                        });
+                    let (want, found) = (&expected[i * m..(i + 1) * m], &mut got[i * m..(i + 1) * m]);
+                    for (j, &value) in want.iter().enumerate() {
+                        let near = (j..m)
+                            .min_by(|&a, &b| (found[a] - value).norm().total_cmp(&(found[b] - value).norm()));
                         found.swap(j, near.unwrap());
                     }
                 }

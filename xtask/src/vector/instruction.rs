@@ -92,7 +92,9 @@ impl<'a> Instruction<'a> {
     /// Scalar floating-point work, as in `vaddss`.
     pub fn scalar_float(&self) -> bool {
         let stem = self.mnemonic.strip_suffix("ss").or_else(|| self.mnemonic.strip_suffix("sd"));
-        let arithmetic = stem.is_some_and(|stem| !stem.starts_with("vmov") && !stem.starts_with("mov"));
+        // `vpmaxsd` is a packed maximum of signed integers.
+        let moves = ["vmov", "mov", "vp"];
+        let arithmetic = stem.is_some_and(|stem| !moves.iter().any(|start| stem.starts_with(start)));
         // `vcvttss2si` and its kind: the cast that breaks a vector loop.
         arithmetic || self.mnemonic.starts_with("vcvttss2") || self.mnemonic.starts_with("vcvttsd2")
     }

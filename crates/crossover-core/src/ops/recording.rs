@@ -222,6 +222,8 @@ fn ternary<O: Ternary>(dtype: DType, args: &[u32]) -> Option<u32> {
         int I => O::int(Recorded::<I>::at(a), Recorded::at(b), Recorded::at(c)))
 }
 
-fn part<O: Part>(_: DType, _: &[u32]) -> Option<u32> {
+/// Parts of complex numbers are not recorded.
+fn part<O: Part>(dtype: DType, _: &[u32]) -> Option<u32> {
+    debug_assert!(!O::INFO.dtypes.contains(dtype) || dtype.is_complex());
     None
 }

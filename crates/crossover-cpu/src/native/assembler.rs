@@ -139,7 +139,7 @@ impl Assembler {
 
     /// Aligns the next instruction.
     pub fn align(&mut self, to: usize) {
-        while self.code.len() % to != 0 {
+        while !self.code.len().is_multiple_of(to) {
             self.code.push(0x90);
         }
     }
@@ -184,7 +184,7 @@ impl Assembler {
             let distance = target as i64 - (at as i64 + 4);
             self.code[at..at + 4].copy_from_slice(&i32::try_from(distance).ok()?.to_le_bytes());
         }
-        while self.code.len() % 64 != 0 {
+        while !self.code.len().is_multiple_of(64) {
             self.code.push(0xcc);
         }
         let pool = self.code.len();

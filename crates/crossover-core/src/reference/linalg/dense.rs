@@ -126,7 +126,7 @@ pub(super) fn solve(a: &Matrix, mut b: Matrix) -> Result<Matrix, &'static str> {
 fn pivots(mut a: Matrix) -> (Wide, Vec<Wide>) {
     let mut nothing = Matrix::from_fn(a.rows, 0, |_, _| ZERO);
     let exchanges = eliminate(&mut a, &mut nothing);
-    let sign = if exchanges % 2 == 0 { ONE } else { -ONE };
+    let sign = if exchanges.is_multiple_of(2) { ONE } else { -ONE };
     (sign, (0..a.rows).map(|i| a.at(i, i)).collect())
 }
 
@@ -186,14 +186,14 @@ pub(super) fn qr(a: &Matrix) -> (Matrix, Matrix) {
         let length: f64 = v.iter().map(|x| x.norm_sqr()).sum();
         for j in 0..r.columns {
             let along: Wide = (k..a.rows).map(|i| v[i].conj() * r.at(i, j)).sum();
-            for i in k..a.rows {
-                *r.at_mut(i, j) = r.at(i, j) - v[i] * along * 2.0 / length;
+            for (i, &x) in v.iter().enumerate().skip(k) {
+                *r.at_mut(i, j) = r.at(i, j) - x * along * 2.0 / length;
             }
         }
         for i in 0..a.rows {
             let along: Wide = (k..a.rows).map(|j| q.at(i, j) * v[j]).sum();
-            for j in k..a.rows {
-                *q.at_mut(i, j) = q.at(i, j) - along * v[j].conj() * 2.0 / length;
+            for (j, x) in v.iter().enumerate().skip(k) {
+                *q.at_mut(i, j) = q.at(i, j) - along * x.conj() * 2.0 / length;
             }
         }
         (k + 1..a.rows).for_each(|i| *r.at_mut(i, k) = ZERO);

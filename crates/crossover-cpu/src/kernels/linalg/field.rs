@@ -121,10 +121,10 @@ fn which(vectors: bool) -> evd::ComputeEigenvectors {
 }
 
 /// Complex vectors from real ones: a conjugate pair of eigenvalues has its real and imaginary part in two columns.
-fn paired<R: faer::traits::RealField + Copy>(u: MatRef<'_, R>, values: &[Complex<R>]) -> Mat<Complex<R>>
+fn paired<R>(u: MatRef<'_, R>, values: &[Complex<R>]) -> Mat<Complex<R>>
 where
     Complex<R>: Field,
-    R: Field,
+    R: Field + faer::traits::RealField + Copy,
 {
     let n = u.nrows();
     let mut out = Mat::<Complex<R>>::zeros(n, n);
