@@ -356,7 +356,7 @@ fn decompositions_satisfy_what_defines_them() {
         );
         // The textbook's iterations are slow.
         if (unique || op == LinalgOp::EigVals) && m.max(n) <= 16 {
-            let mut expected = wide(ty.dtype, &reference::evaluate(&graph, &inputs).unwrap()[0].bytes);
+            let expected = wide(ty.dtype, &reference::evaluate(&graph, &inputs).unwrap()[0].bytes);
             let mut got = out.clone();
             if op == LinalgOp::EigVals {
                 // Both in the order of the textbook's: each takes its nearest.
