@@ -4,18 +4,25 @@
 mod generator;
 mod interpreter;
 
-use crossover_core::{DType, Scalar, ops::reduce::ReduceOp};
+use crossover_core::{
+    DType, Scalar,
+    ops::{MapOp, reduce::ReduceOp},
+};
 use crossover_cpu::{CpuBackend, Simd};
 use crossover_plan::kernel::{
     BufferId, Extent, Fused, Kernel, Kind, Load, Space, Step, StepOp, Store, Window,
 };
 use crossover_runtime::{Address, Backend, Block, Launch};
 
-use generator::{Case, Dice, generate};
+use generator::{Case, Dice, generate, value};
 
-/// Every level with one thread, and the widest with several.
+/// Every level with one thread, the widest with several; machine code with cached and with streaming stores.
 fn backends() -> Vec<CpuBackend> {
     let mut out = Vec::new();
+    for stream in [usize::MAX, 0] {
+        let builder = CpuBackend::builder().threads(1).native_threshold(0.0);
+        out.push(builder.stream_threshold(stream).build().unwrap());
+    }
     for simd in Simd::available() {
         out.push(CpuBackend::builder().threads(1).simd(simd).build().unwrap());
     }
@@ -123,6 +130,57 @@ fn row_kernels_give_the_same_bits_everywhere() {
 #[test]
 fn column_kernels_give_the_same_bits_everywhere() {
     random(Kind::Column, 0..count());
+}
+
+/// One op and nothing else, on values and on a value and a scalar.
+fn single(op: MapOp, dtype: DType, n: usize, scalar: bool) -> Fused {
+    let window = |stride: isize| Window { offset: 0, strides: [stride][..].into() };
+    let arity = op.arity();
+    let result = op.result(dtype).unwrap();
+    let load = |i: usize| Load {
+        buffer: BufferId(i as u32),
+        dtype,
+        window: window(if scalar && i == arity - 1 { 0 } else { 1 }),
+    };
+    let step = |op, args: &[u16], dtype, extent| Step { op, args: args.into(), dtype, extent };
+    let extent = |i: usize| if scalar && i == arity - 1 { Extent::One } else { Extent::Full };
+    let mut steps: Vec<Step> =
+        (0..arity).map(|i| step(StepOp::Load(i as u16), &[], dtype, extent(i))).collect();
+    let args: Vec<u16> = (0..arity as u16).collect();
+    steps.push(step(StepOp::Map(op), &args, result, Extent::Full));
+    Fused {
+        kind: Kind::Map,
+        space: Space { outer: [n][..].into(), ..Space::default() },
+        loads: (0..arity).map(load).collect(),
+        steps,
+        stores: vec![Store { step: arity as u16, buffer: BufferId(9), dtype: result, window: window(1) }],
+    }
+}
+
+#[test]
+fn every_op_is_the_same_in_tiles_and_in_machine_code() {
+    const N: usize = 1500;
+    let backends = backends();
+    let dice = &mut Dice::new(7);
+    for &op in MapOp::ALL {
+        for dtype in DType::ALL.into_iter().filter(|&d| op.supports(d) && !d.is_half()) {
+            for scalar in [false, true] {
+                if scalar && op.arity() == 1 {
+                    continue;
+                }
+                let fused = single(op, dtype, N, scalar);
+                let mut inputs = Vec::new();
+                for _ in 0..op.arity() {
+                    let mut bytes = vec![0; N * dtype.size()];
+                    bytes.chunks_mut(dtype.size()).for_each(|slot| value(dice, dtype).write_to(slot));
+                    inputs.push(bytes);
+                }
+                let outputs = vec![vec![0xA5; N * op.result(dtype).unwrap().size()]];
+                let case = Case { fused, inputs, outputs, scalars: Vec::new() };
+                check(&case, &backends, &format!("{op} of {dtype}"));
+            }
+        }
+    }
 }
 
 /// A sum or minimum over everything that `kind` reduces.

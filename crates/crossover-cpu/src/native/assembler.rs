@@ -392,3 +392,52 @@ impl Assembler {
         self.vector(r#move, Width::B64, UNMASKED, (to, Vector(0), Operand::Register(from)), None);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::native::select;
+    use crossover_core::lane::{Primitive, Relation, Type};
+
+    /// What GNU as makes of the same instructions.
+    #[test]
+    fn encodings_are_those_of_other_assemblers() {
+        let check = |bytes: &[u8], write: &dyn Fn(&mut Assembler)| {
+            let mut asm = Assembler::default();
+            write(&mut asm);
+            assert_eq!(asm.code, bytes);
+        };
+        let add = select::binary(select::Code::Primitive(Primitive::Add), Type::F32).unwrap().0;
+        let (one, two, three) = (Vector(1), Vector(2), Operand::Register(Vector(3)));
+        check(&[0x62, 0xf1, 0x6c, 0x48, 0x58, 0xcb], &|a| {
+            a.vector(add, Width::B64, UNMASKED, (one, two, three), None);
+        });
+        let element = |base, scale| Operand::Element { base: Gpr(base), index: RAX, scale };
+        check(&[0x62, 0xe1, 0x7e, 0xcf, 0x6f, 0x0c, 0x82], &|a| {
+            let masking = Masking { mask: Mask(7), zero: true };
+            let operands = (Vector(17), Vector(0), element(2, 4));
+            a.vector(select::transfer(4, false), Width::B64, masking, operands, None);
+        });
+        check(&[0x62, 0x12, 0xd5, 0x40, 0xa8, 0xce], &|a| {
+            let op = select::fused(select::Code::Primitive(Primitive::Fma), Type::F64, false);
+            let operands = (Vector(9), Vector(21), Operand::Register(Vector(30)));
+            a.vector(op, Width::B64, UNMASKED, operands, None);
+        });
+        check(&[0x62, 0xd1, 0x7d, 0x48, 0xe7, 0x6c, 0x05, 0x00], &|a| {
+            a.vector(select::STREAM, Width::B64, UNMASKED, (Vector(5), Vector(0), element(13, 1)), None);
+        });
+        check(&[0x62, 0xf1, 0x5c, 0x40, 0xc2, 0xdc, 0x11], &|a| {
+            let (op, predicate) = select::comparison(Relation::Lt, Type::F32);
+            let four = Operand::Register(Vector(4));
+            a.vector_to_mask(op, Width::B64, Mask(3), Vector(20), four, predicate);
+        });
+        check(&[0x62, 0xb1, 0x35, 0x40, 0x72, 0xf2, 0x17], &|a| {
+            let (op, digit) = select::shift(true, Type::U32).unwrap();
+            let operands = (Vector(digit), Vector(25), Operand::Register(Vector(18)));
+            a.vector(op, Width::B64, UNMASKED, operands, Some(23));
+        });
+        check(&[0xc4, 0xe1, 0xf4, 0x41, 0xda], &|a| a.mask_and(Mask(3), Mask(1), Mask(2)));
+        check(&[0xc4, 0xe2, 0xc8, 0xf5, 0xc9], &|a| a.low_bits(RCX, RCX, RSI));
+        check(&[0x41, 0x0f, 0x18, 0x8c, 0x81, 0x00, 0x20, 0x00, 0x00], &|a| a.prefetch(Gpr(9), RAX, 4, 8192));
+    }
+}
