@@ -160,3 +160,19 @@ fn products_do_not_depend_on_threads_or_devices() {
         }
     }
 }
+
+#[test]
+fn a_result_that_is_an_operand_unchanged_is_read_before_its_place_is_reused() {
+    // Ceilings and magnitudes of unsigned integers, and the larger of a value and itself, are no work at all.
+    let text = "graph {
+  %0 = input u8[9, 4]
+  %1 = abs %0
+  %2 = bitwise_right_shift %1, %1
+  %3 = add %2, %0
+  %4 = ceil %1
+  %5 = maximum %2, %2
+  %6 = argmax %5 axes [0, 1]
+  return %3, %4, %6
+}";
+    check(&configs(), &Graph::parse(text).unwrap(), 1);
+}

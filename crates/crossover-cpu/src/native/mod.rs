@@ -83,7 +83,7 @@ fn write(asm: &mut Assembler, recorder: &Recorder, sources: &[Source], targets: 
         let value = value[target.value as usize];
         outputs.push(Output { value, base: base(target.reg)?, size, after: 0, stream: target.stream });
     }
-    let work = arrange(insts, inputs, outputs);
+    let work = arrange(insts, inputs, outputs)?;
     asm.align(64);
     let start = asm.position();
     let saved: Vec<Gpr> = SAVED.iter().copied().filter(|r| POINTERS[..bases.len()].contains(r)).collect();
@@ -150,8 +150,9 @@ fn loops(asm: &mut Assembler, work: &Loop) -> Option<()> {
     (body.registers.slots <= SLOTS as u32).then_some(())
 }
 
-/// Which instructions are needed, which of them once for all passes, and how many elements a pass has.
-fn arrange(insts: Vec<select::Inst>, inputs: Vec<Input>, mut outputs: Vec<Output>) -> Loop {
+/// Which instructions are needed, which of them once for all passes, and how many elements a pass has. `None` where
+/// results would have to change places.
+fn arrange(insts: Vec<select::Inst>, inputs: Vec<Input>, mut outputs: Vec<Output>) -> Option<Loop> {
     let mut used = vec![false; insts.len()];
     outputs.iter().for_each(|o| used[o.value as usize] = true);
     for i in (0..insts.len()).rev() {
@@ -203,5 +204,26 @@ fn arrange(insts: Vec<select::Inst>, inputs: Vec<Input>, mut outputs: Vec<Output
         };
         output.after = first.iter().enumerate().filter(before).map(|(at, _)| at as u32).max().unwrap_or(0);
     }
-    Loop { insts, inputs, outputs, lanes, order: first, fixed, preload }
+    // A result that is an argument unchanged is read when it is stored, so before anything is stored in its place.
+    let copies = |o: &Output, base: Gpr| match insts[o.value as usize].code {
+        Kind::Primitive(Primitive::Input(n)) => inputs[n as usize].base == base && o.base != base,
+        _ => false,
+    };
+    for _ in 0..outputs.len() {
+        for i in 0..outputs.len() {
+            for j in 0..outputs.len() {
+                if copies(&outputs[j], outputs[i].base) {
+                    outputs[i].after = outputs[i].after.max(outputs[j].after);
+                    if i < j && outputs[i].after == outputs[j].after {
+                        outputs.swap(i, j);
+                    }
+                }
+            }
+        }
+    }
+    let sorted = (0..outputs.len()).all(|j| {
+        let early = |o: &Output| o.after <= outputs[j].after && copies(&outputs[j], o.base);
+        !outputs[..j].iter().any(early)
+    });
+    sorted.then(|| Loop { insts, inputs, outputs, lanes, order: first, fixed, preload })
 }
