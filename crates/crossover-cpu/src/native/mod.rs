@@ -225,5 +225,5 @@ fn arrange(insts: Vec<select::Inst>, inputs: Vec<Input>, mut outputs: Vec<Output
         let early = |o: &Output| o.after <= outputs[j].after && copies(&outputs[j], o.base);
         !outputs[..j].iter().any(early)
     });
-    sorted.then(|| Loop { insts, inputs, outputs, lanes, order: first, fixed, preload })
+    sorted.then_some(Loop { insts, inputs, outputs, lanes, order: first, fixed, preload })
 }
