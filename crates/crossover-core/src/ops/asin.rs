@@ -28,7 +28,8 @@ impl Unary for Asin {
     )
     .max_ulp(1.7)
     .cost(Cost::Function)
-    .nan(NanRule::Canonical);
+    .nan(NanRule::Canonical)
+    .complex_signs();
 
     #[inline(always)]
     fn float<L: FloatLane>(x: L) -> L {

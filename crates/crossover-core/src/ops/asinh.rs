@@ -23,7 +23,8 @@ impl Unary for Asinh {
         OpInfo::new("asinh", DTypeSet::FLOAT.or(DTypeSet::COMPLEX), "Inverse hyperbolic sine.")
             .max_ulp(2.0)
             .cost(Cost::Function)
-            .nan(NanRule::Canonical);
+            .nan(NanRule::Canonical)
+            .complex_signs();
 
     #[inline(always)]
     fn float<L: FloatLane>(x: L) -> L {

@@ -22,7 +22,8 @@ impl Unary for Atan {
     )
     .max_ulp(2.0)
     .cost(Cost::Function)
-    .nan(NanRule::Canonical);
+    .nan(NanRule::Canonical)
+    .complex_signs();
 
     #[inline(always)]
     fn float<L: FloatLane>(x: L) -> L {

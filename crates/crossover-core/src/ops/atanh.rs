@@ -28,7 +28,8 @@ impl Unary for Atanh {
     )
     .max_ulp(2.0)
     .cost(Cost::Function)
-    .nan(NanRule::Canonical);
+    .nan(NanRule::Canonical)
+    .complex_signs();
 
     #[inline(always)]
     fn float<L: FloatLane>(x: L) -> L {

@@ -20,7 +20,8 @@ impl Unary for Cos {
     const INFO: OpInfo = OpInfo::new("cos", DTypeSet::FLOAT.or(DTypeSet::COMPLEX), "Cosine of radians.")
         .max_ulp(1.6)
         .cost(Cost::Function)
-        .nan(NanRule::Canonical);
+        .nan(NanRule::Canonical)
+        .complex_signs();
     const RARE: bool = true;
     const RARE_COMPLEX: bool = true;
 

@@ -17,7 +17,8 @@ impl Unary for Cosh {
     const INFO: OpInfo = OpInfo::new("cosh", DTypeSet::FLOAT.or(DTypeSet::COMPLEX), "Hyperbolic cosine.")
         .max_ulp(1.0)
         .cost(Cost::Function)
-        .nan(NanRule::Canonical);
+        .nan(NanRule::Canonical)
+        .complex_signs();
     const RARE_COMPLEX: bool = true;
 
     #[inline(always)]

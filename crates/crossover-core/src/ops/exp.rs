@@ -18,7 +18,8 @@ impl Unary for Exp {
         OpInfo::new("exp", DTypeSet::FLOAT.or(DTypeSet::COMPLEX), "e to the power of the operand.")
             .max_ulp(1.0)
             .cost(Cost::Function)
-            .nan(NanRule::Canonical);
+            .nan(NanRule::Canonical)
+            .complex_signs();
     const RARE_COMPLEX: bool = true;
 
     #[inline(always)]

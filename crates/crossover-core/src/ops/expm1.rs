@@ -21,7 +21,8 @@ impl Unary for Expm1 {
     )
     .max_ulp(1.0)
     .cost(Cost::Function)
-    .nan(NanRule::Canonical);
+    .nan(NanRule::Canonical)
+    .complex_signs();
     const RARE_COMPLEX: bool = true;
 
     #[inline(always)]

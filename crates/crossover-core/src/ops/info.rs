@@ -1,6 +1,6 @@
 //! What an op declares about itself. Passes ask for these facts and never look at names.
 
-use crate::DTypeSet;
+use crate::{DType, DTypeSet};
 
 /// Relative price of one element, the class that measured rates are kept for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,7 +30,7 @@ impl Cost {
 /// What is known about the bits of a NaN result.
 ///
 /// Devices make different NaNs in arithmetic. A NaN from an `Arithmetic` op is replaced by the canonical one
-/// before anything can see its bits: a store, or an op that is itself `Exact`.
+/// before anything can see its bits: a store, or an op that [sees](OpInfo::sees_nan) them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NanRule {
     /// A NaN result has unspecified bits until it is made canonical.
@@ -67,6 +67,8 @@ pub struct OpInfo {
     pub cost: Cost,
     /// What a NaN result looks like.
     pub nan: NanRule,
+    /// Whether the complex body looks at the sign of a part even where that part is NaN.
+    pub complex_signs: bool,
     /// Algebraic facts.
     pub facts: Facts,
 }
@@ -81,6 +83,7 @@ impl OpInfo {
             max_ulp: 0.0,
             cost: Cost::Simple,
             nan: NanRule::Arithmetic,
+            complex_signs: false,
             facts: Facts { commutative: false, involution: false, idempotent: false },
         }
     }
@@ -101,6 +104,17 @@ impl OpInfo {
     pub const fn nan(mut self, nan: NanRule) -> OpInfo {
         self.nan = nan;
         self
+    }
+
+    /// Declares that the complex body looks at the sign of a part even where that part is NaN.
+    pub const fn complex_signs(mut self) -> OpInfo {
+        self.complex_signs = true;
+        self
+    }
+
+    /// Whether the result for operands of a dtype can depend on which NaN an operand is.
+    pub const fn sees_nan(&self, dtype: DType) -> bool {
+        matches!(self.nan, NanRule::Exact) || (self.complex_signs && dtype.is_complex())
     }
 
     /// Declares `f(a, b) = f(b, a)`.

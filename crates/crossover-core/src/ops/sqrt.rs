@@ -15,7 +15,8 @@ impl Unary for Sqrt {
         DTypeSet::FLOAT.or(DTypeSet::COMPLEX),
         "Square root, correctly rounded; NaN below zero.",
     )
-    .cost(Cost::Divide);
+    .cost(Cost::Divide)
+    .complex_signs();
     #[inline(always)]
     fn float<L: FloatLane>(x: L) -> L {
         x.sqrt()

@@ -202,7 +202,7 @@ impl Lowering<'_, '_> {
                 self.push(op, smallvec![], DType::I64, extent, false)
             }
             Op::Map(map) => {
-                if map.info().nan == NanRule::Exact {
+                if map.info().sees_nan(self.arg_dtype(item)) {
                     for arg in &mut args {
                         *arg = self.visible(*arg);
                     }
