@@ -18,7 +18,7 @@
 
 use crossover_core::compose::{self, linalg as core};
 
-pub use crossover_core::compose::linalg::MatrixNorm;
+pub use crossover_core::compose::MatrixNorm;
 
 use crate::Array;
 
@@ -75,7 +75,7 @@ one! {
         |b, x, tolerance: Option<f64>| core::pinv(b, x, tolerance);
     matrix_norm "A norm of the matrices in the last two axes."
         "assert_eq!(linalg::matrix_norm(&a, linalg::MatrixNorm::One).item::<f64>()?, 7.0);"
-        |b, x, norm: MatrixNorm| core::matrix_norm(b, x, norm, false);
+        |b, x, norm: MatrixNorm| compose::matrix_norm(b, x, norm, false);
     diagonal "The diagonal of the last two axes; a positive offset moves it to the right."
         "assert_eq!(linalg::diagonal(&a, 0).to_vec::<f64>()?, [4.0, 5.0]);"
         |b, x, offset: i64| compose::diagonal(b, x, offset, -2, -1);

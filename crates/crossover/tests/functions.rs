@@ -202,9 +202,9 @@ fn matrix_norms_agree_with_their_definitions() {
     let x = Array::from([[[1.0f32, -2.0, 3.0], [4.0, 5.0, -6.0]], [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]]);
     let norm = |order| x.matrix_norm(order, false).to_vec::<f32>().unwrap();
     assert_eq!(norm(MatrixNorm::One), [9.0, 1.0]);
-    assert_eq!(norm(MatrixNorm::MinusOne), [5.0, 1.0]);
+    assert_eq!(norm(MatrixNorm::LeastOne), [5.0, 1.0]);
     assert_eq!(norm(MatrixNorm::Infinity), [15.0, 3.0]);
-    assert_eq!(norm(MatrixNorm::MinusInfinity), [6.0, 0.0]);
+    assert_eq!(norm(MatrixNorm::LeastInfinity), [6.0, 0.0]);
     assert_eq!(norm(MatrixNorm::Frobenius), [91f32.sqrt(), 3f32.sqrt()]);
     assert_eq!(x.matrix_norm(MatrixNorm::One, true).shape().dims(), [2, 1, 1]);
     assert_eq!(

@@ -111,8 +111,8 @@ fn flipped<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
 /// Whether Fourier transforms are expected to be faster than sums of products.
 ///
 /// A transform of m points takes about 2.5·m·log2(m) multiply-adds for real numbers, three of them are needed, and each
-/// costs about ten times as much as one of the direct kernel, which keeps its sums in registers (measured: 1024² by
-/// 15×15 in f32).
+/// is taken to cost ten times as much as one of the direct kernel, which keeps its sums in registers. An estimate: no
+/// device has been asked.
 pub fn fft_pays(n: &Shape, k: &Shape, mode: ConvolveMode, complex: bool) -> bool {
     let result: f64 = n.iter().zip(k.iter()).map(|(&n, &k)| mode.extent(n, k).0 as f64).product();
     let points: f64 = n.iter().zip(k.iter()).map(|(&n, &k)| quick_length(n + k - 1) as f64).product();

@@ -1,7 +1,8 @@
 //! Norms of vectors and matrices. Complex operands count by their magnitudes; the result is real.
 
 use super::{
-    Build, binary, cast, count_nonzero, floating, reduce, reshape, resolve, unary, widened, with_number,
+    Build, binary, cast, count_nonzero, floating, linalg::svdvals, reduce, reshape, resolve, unary, widened,
+    with_number,
 };
 use crate::{
     DType, Error, Result,
@@ -18,19 +19,25 @@ use crate::{
 /// assert_eq!(graph.node(norm).ty.to_string(), "f32[5]");
 /// # Ok::<(), crossover_core::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum MatrixNorm {
     /// Square root of the sum of squared magnitudes.
+    #[default]
     Frobenius,
+    /// Sum of the singular values.
+    Nuclear,
+    /// Largest singular value.
+    Spectral,
+    /// Smallest singular value.
+    LeastSingular,
     /// Largest sum of magnitudes of a column.
     One,
     /// Smallest sum of magnitudes of a column.
-    MinusOne,
+    LeastOne,
     /// Largest sum of magnitudes of a row.
     Infinity,
     /// Smallest sum of magnitudes of a row.
-    MinusInfinity,
+    LeastInfinity,
 }
 
 /// Norm of vectors along axes; none means all, flattened. `order` is 2 for the length, 1 for the sum of magnitudes,
@@ -80,21 +87,31 @@ pub fn matrix_norm<B: Build>(b: &mut B, x: &B::Value, order: MatrixNorm, keepdim
         return Err(Error::Value { op: "matrix_norm", what });
     }
     let (x, dtype) = prepared(b, x)?;
-    let (sums, extreme) = match order {
-        MatrixNorm::Frobenius => {
-            let value = length(b, &x, &[-2, -1], keepdims)?;
-            return cast(b, &value, dtype);
-        }
-        MatrixNorm::One => (-2, ReduceOp::Max),
-        MatrixNorm::MinusOne => (-2, ReduceOp::Min),
-        MatrixNorm::Infinity => (-1, ReduceOp::Max),
-        MatrixNorm::MinusInfinity => (-1, ReduceOp::Min),
+    let value = match order {
+        MatrixNorm::Frobenius => length(b, &x, &[-2, -1], true)?,
+        MatrixNorm::Nuclear => of_singular_values(b, &x, ReduceOp::Sum)?,
+        MatrixNorm::Spectral => of_singular_values(b, &x, ReduceOp::Max)?,
+        MatrixNorm::LeastSingular => of_singular_values(b, &x, ReduceOp::Min)?,
+        MatrixNorm::One => of_sums(b, &x, -2, ReduceOp::Max)?,
+        MatrixNorm::LeastOne => of_sums(b, &x, -2, ReduceOp::Min)?,
+        MatrixNorm::Infinity => of_sums(b, &x, -1, ReduceOp::Max)?,
+        MatrixNorm::LeastInfinity => of_sums(b, &x, -1, ReduceOp::Min)?,
     };
-    let sizes = magnitudes(b, &x)?;
-    let totals = reduce(b, ReduceOp::Sum, &sizes, &[sums], true)?;
-    let value = reduce(b, extreme, &totals, &[-3 - sums], true)?;
     let value = cast(b, &value, dtype)?;
-    if keepdims { Ok(value) } else { reshape(b, &value, &shape.reduced(&[rank - 2, rank - 1], false)) }
+    reshape(b, &value, &shape.reduced(&[rank - 2, rank - 1], keepdims))
+}
+
+/// A reduction of the sums of magnitudes along one of the last two axes.
+fn of_sums<B: Build>(b: &mut B, x: &B::Value, along: i64, op: ReduceOp) -> Result<B::Value> {
+    let sizes = magnitudes(b, x)?;
+    let totals = reduce(b, ReduceOp::Sum, &sizes, &[along], true)?;
+    reduce(b, op, &totals, &[-3 - along], true)
+}
+
+/// A reduction of the singular values.
+fn of_singular_values<B: Build>(b: &mut B, x: &B::Value, op: ReduceOp) -> Result<B::Value> {
+    let values = svdvals(b, x)?;
+    reduce(b, op, &values, &[-1], false)
 }
 
 /// The operand in the dtype that is computed in, and the real dtype of the result.
