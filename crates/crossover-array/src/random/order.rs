@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use crossover_core::{DType, Element, Error, Shape, compose};
+use crossover_core::{DType, Error, Shape, compose};
 
 use super::{Key, drawn, exponential, integers};
 use crate::{Array, Result};
@@ -22,20 +22,7 @@ use crate::{Array, Result};
 /// ```
 #[track_caller]
 pub fn permutation(key: &Key, n: usize) -> Array {
-    let location = Location::caller();
-    let order =
-        || -> Result<Vec<i64>> { Ok(order(&integers::<u64>(key, [n], ..).to_vec::<u64>()?, Ord::cmp)) };
-    match order() {
-        Ok(order) => Array::copied("permutation", &order, Shape::from([n]), location),
-        Err(error) => Array::failed(error),
-    }
-}
-
-/// Positions in the order of their keys; equal keys stay in order.
-fn order<T: Element>(keys: &[T], compare: impl Fn(&T, &T) -> std::cmp::Ordering) -> Vec<i64> {
-    let mut order: Vec<i64> = (0..keys.len() as i64).collect();
-    order.sort_by(|&a, &b| compare(&keys[a as usize], &keys[b as usize]));
-    order
+    integers::<u64>(key, [n], ..).argsort(0)
 }
 
 /// The entries along an axis in a random order.
@@ -163,7 +150,7 @@ fn positions(
                 .zip(&weights)
                 .map(|(time, weight)| if *weight > 0.0 { time / weight } else { f64::INFINITY })
                 .collect();
-            let mut order = order(&finish, f64::total_cmp);
+            let mut order = Array::from(finish).argsort(0).to_vec::<i64>()?;
             // A time that overflows is as late as those that never come; only the latter are out of the question.
             order.retain(|&at| weights[at as usize] > 0.0);
             order.truncate(shape.size());
