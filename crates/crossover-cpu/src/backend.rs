@@ -12,7 +12,6 @@ use crate::{
     kernels,
     lower::Options,
     memory::{Pool, available},
-    native,
     threads::Threads,
     tile::Tiles,
 };
@@ -30,8 +29,8 @@ pub(crate) struct Thresholds {
 
 impl Thresholds {
     /// Waking a helper takes about 10 µs, so shorter kernels gain nothing (`cargo run --release -p crossover-cpu
-    /// --example tiles -- threshold`); making machine code takes some tens of microseconds; results that would fill a
-    /// last-level cache sweep it clean of everything else.
+    /// --example tiles -- threshold`). The other two are guesses: making machine code should not cost more than it saves,
+    /// and large results would sweep the last-level cache clean of everything else.
     const DEFAULT: Thresholds = Thresholds { parallel: 30_000.0, native: 20_000.0, stream: 8 << 20 };
 }
 
@@ -209,7 +208,7 @@ impl Backend for CpuBackend {
         let threads = self.threads.clone();
         let call = match kernel {
             Kernel::Fused(fused) => {
-                let native = self.simd == Simd::Avx512 && native::AVAILABLE;
+                let native = self.simd.makes_code();
                 let options =
                     Options { tiles, threads: threads.count(), thresholds: self.thresholds, native };
                 return Ok(Box::new(FusedKernel::new(fused, threads, options)?));

@@ -16,6 +16,16 @@ pub enum Simd {
 }
 
 impl Simd {
+    /// Whether large kernels become machine code of their own at this level: with AVX-512, where the system allows
+    /// memory to be made executable.
+    ///
+    /// ```
+    /// assert!(!crossover_cpu::Simd::Scalar.makes_code());
+    /// ```
+    pub fn makes_code(self) -> bool {
+        self == Simd::Avx512 && self.is_available() && crate::native::is_available()
+    }
+
     /// The widest level this processor has.
     pub fn detect() -> Simd {
         #[cfg(target_arch = "x86_64")]

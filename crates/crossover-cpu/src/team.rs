@@ -1,7 +1,7 @@
 //! Threads that wait for work without going to sleep at once.
 //!
-//! Kernels often follow each other within microseconds, and waking a sleeping thread takes longer than that; on virtual
-//! machines a millisecond is not rare. A helper therefore watches for the next piece of work for [`AWAKE`] after the
+//! Kernels often follow each other within microseconds, and waking a sleeping thread takes longer than that, on virtual
+//! machines much longer. A helper therefore watches for the next piece of work for [`AWAKE`] after the
 //! last one, first closely, then giving its core to whoever else wants it, and only then sleeps.
 //!
 //! What always holds: a job is open while its owner works on it. A helper joins only while it is open, and the owner
@@ -217,6 +217,22 @@ mod tests {
             if round % 100 == 0 {
                 std::thread::sleep(2 * AWAKE);
             }
+        }
+    }
+
+    #[test]
+    fn helpers_join_awake_and_asleep() {
+        let team = Team::new(2).expect("threads");
+        for rest in [Duration::ZERO, 20 * AWAKE] {
+            std::thread::sleep(rest);
+            let joined = AtomicUsize::new(0);
+            // Everyone waits for all the others, which ends only if they come.
+            team.run(&|number| {
+                joined.fetch_or(1 << number, Ordering::SeqCst);
+                while joined.load(Ordering::SeqCst) != 0b111 {
+                    std::thread::yield_now();
+                }
+            });
         }
     }
 

@@ -17,6 +17,8 @@ pub struct Cpu {
     pub cores: Option<usize>,
     pub simd: String,
     pub simd_available: Vec<String>,
+    /// Whether large kernels become machine code of their own.
+    pub machine_code: bool,
     /// Caches of the first core, innermost first.
     pub caches: Vec<Cache>,
 }
@@ -49,6 +51,7 @@ pub fn cpu() -> Cpu {
         cores: cores(&info),
         simd: crossover::Simd::detect().to_string(),
         simd_available: crossover::Simd::available().map(|level| level.to_string()).collect(),
+        machine_code: crossover::Simd::detect().makes_code(),
         caches: caches(Path::new("/sys/devices/system/cpu/cpu0/cache")),
     }
 }

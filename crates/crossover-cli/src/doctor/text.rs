@@ -25,6 +25,14 @@ pub fn write(diagnosis: &Diagnosis) -> String {
     let cores = cpu.cores.map_or(String::new(), |n| format!(", {n} cores"));
     line("processor", format!("{}{cores}", cpu.model));
     line("vectors", format!("{} in use (available: {})", cpu.simd, cpu.simd_available.join(", ")));
+    let code = match (cpu.machine_code, cpu.simd.as_str()) {
+        (true, _) => "made for large kernels",
+        (false, "AVX-512") => {
+            "not made: the system refuses executable memory; kernels run as loops over tiles"
+        }
+        (false, _) => "not made: it needs AVX-512; kernels run as loops over tiles",
+    };
+    line("code", code.to_owned());
     line("threads", format!("{} compute", cpu.threads));
     line("caches", caches(diagnosis));
     line("memory", memory(diagnosis));

@@ -13,7 +13,7 @@ use crate::{
 pub struct Gelu;
 
 impl Unary for Gelu {
-    // Measured: f32 2.357 ulp over all arguments, f64 2.14 on 20 000 points.
+    // Measured: f32 3.18 ulp over all arguments, f64 2.14 on 20 000 points.
     const INFO: OpInfo = OpInfo::new(
         "gelu",
         DTypeSet::FLOAT,

@@ -216,3 +216,66 @@ fn read_later(reg: Reg, after: &[Instr], reduced: &[Reg]) -> bool {
     }
     reduced.contains(&reg)
 }
+
+#[cfg(test)]
+#[cfg(all(target_arch = "x86_64", unix))]
+mod tests {
+    use super::*;
+    use crate::{Simd, program::What, tile::Tiles};
+    use crossover_core::{DType, ops::MapOp};
+
+    /// An op on registers; the tile function is not called.
+    fn apply(op: MapOp, dtype: DType, [a, b]: [Reg; 2], out: Reg) -> Instr {
+        let what = What::Map { op, dtype, ones: 0 };
+        Instr::Apply { f: (Tiles::of(Simd::Scalar).copy)(4), what, a, b, c: a, out, count: Count::Full }
+    }
+
+    /// Replaces runs of a list in which registers from 10 on are memory, and says what is left.
+    fn replaced(body: Vec<Instr>, streams: bool) -> Option<Vec<Instr>> {
+        let mut stages = [Stage { body, ..Stage::default() }];
+        let context =
+            Context { is_local: &|reg| reg < 10, ahead: &|_| 0, streams: &|reg| streams && reg >= 10 };
+        let code = replace(&mut stages, &context)?;
+        let [Stage { body, .. }] = stages;
+        // The instructions point into it; here they are only counted.
+        drop(code);
+        Some(body)
+    }
+
+    #[test]
+    fn a_run_becomes_one_loop() {
+        let body = vec![
+            apply(MapOp::Multiply, DType::F32, [10, 11], 0),
+            apply(MapOp::Exp, DType::F32, [0, 0], 1),
+            apply(MapOp::Add, DType::F32, [1, 10], 12),
+        ];
+        let body = replaced(body, false).expect("code");
+        assert!(matches!(body[..], [Instr::Native { count: Count::Full, .. }]), "{body:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_recorded_stays_and_parts_the_run() {
+        let run =
+            || [apply(MapOp::Add, DType::F32, [10, 11], 0), apply(MapOp::Square, DType::F32, [0, 0], 1)];
+        let mut body: Vec<Instr> = run().into();
+        body.push(apply(MapOp::Sin, DType::F32, [1, 1], 12));
+        body.extend(run().map(|i| match i {
+            Instr::Apply { f, what, a, b, c, out: 1, count } => {
+                Instr::Apply { f, what, a, b, c, out: 13, count }
+            }
+            other => other,
+        }));
+        let body = replaced(body, false).expect("code");
+        assert!(
+            matches!(body[..], [Instr::Native { .. }, Instr::Apply { .. }, Instr::Native { .. }]),
+            "{body:?}"
+        );
+    }
+
+    #[test]
+    fn one_instruction_is_worth_a_loop_only_if_its_result_goes_past_the_caches() {
+        let body = || vec![apply(MapOp::BitwiseXor, DType::U8, [10, 11], 12)];
+        assert!(replaced(body(), false).is_none());
+        assert!(matches!(replaced(body(), true).as_deref(), Some([Instr::Native { .. }])));
+    }
+}

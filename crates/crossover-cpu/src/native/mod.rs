@@ -11,6 +11,8 @@ mod group;
 mod memory;
 mod select;
 
+use std::sync::OnceLock;
+
 use crossover_core::lane::{Primitive, Recorder, Type};
 
 use assembler::{Assembler, Condition, Gpr, RAX, RBP, RCX, RDI, RSI, RSP};
@@ -21,8 +23,12 @@ use select::Code as Kind;
 
 use crate::program::Reg;
 
-/// Whether code for this kind of machine can be made executable here.
-pub const AVAILABLE: bool = cfg!(all(target_arch = "x86_64", unix));
+/// Whether code for this kind of machine can be made executable here; hardened systems refuse.
+pub fn is_available() -> bool {
+    const RETURN: [u8; 1] = [0xc3];
+    static PROBE: OnceLock<bool> = OnceLock::new();
+    cfg!(target_arch = "x86_64") && *PROBE.get_or_init(|| Code::new(&RETURN).is_some())
+}
 
 /// A loop: the table of register pointers, the number of elements.
 #[cfg(target_arch = "x86_64")]
