@@ -403,7 +403,9 @@ fn compile(
     };
     let is_local = |reg: Reg| matches!(places[reg as usize], Place::Slot(_));
     let ahead = |reg: Reg| if is_far(reg, geometry, accesses, places) { AHEAD } else { 0 };
-    native::replace(stages, &native::Context { is_local: &is_local, streams: &streams, ahead: &ahead })
+    let row = geometry.mode == Mode::Inline && geometry.columns > 1 && !geometry.grouped;
+    let row = row.then_some(geometry.columns);
+    native::replace(stages, &native::Context { is_local: &is_local, streams: &streams, ahead: &ahead, row })
 }
 
 /// Lays out the frame and fixes where registers point.

@@ -140,6 +140,8 @@ pub enum Instr {
     /// Reduces the rows of a tile, fetching lines so many bytes ahead.
     Reduce {
         f: ReduceFn,
+        op: ReduceOp,
+        dtype: DType,
         from: Reg,
         out: Reg,
         ahead: usize,

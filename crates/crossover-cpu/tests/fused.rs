@@ -183,6 +183,63 @@ fn every_op_is_the_same_in_tiles_and_in_machine_code() {
     }
 }
 
+/// Rows of `n` elements reduced as they are and after a map, and the map's values.
+fn reduced_rows(op: ReduceOp, dtype: DType, rows: usize, n: usize) -> Fused {
+    let window = |strides: [isize; 2]| Window { offset: 0, strides: strides[..].into() };
+    let step = |op, args: &[u16], extent| Step { op, args: args.into(), dtype, extent };
+    let store = |step, buffer, strides| Store { step, buffer: BufferId(buffer), dtype, window: window(strides) };
+    let last = || if dtype.is_float() { StepOp::Canonical } else { StepOp::Map(MapOp::BitwiseInvert) };
+    Fused {
+        kind: Kind::Row,
+        space: Space { outer: [rows][..].into(), reduce: [n][..].into(), ..Space::default() },
+        loads: vec![Load { buffer: BufferId(0), dtype, window: window([n as isize, 1]) }],
+        steps: vec![
+            step(StepOp::Load(0), &[], Extent::Full),
+            step(StepOp::Reduce(op), &[0], Extent::Reduced),
+            step(last(), &[1], Extent::Reduced),
+            step(StepOp::Map(MapOp::Multiply), &[0, 0], Extent::Full),
+            step(last(), &[3], Extent::Full),
+            step(StepOp::Reduce(op), &[4], Extent::Reduced),
+            step(last(), &[5], Extent::Reduced),
+        ],
+        stores: vec![store(2, 1, [1, 0]), store(6, 2, [1, 0]), store(4, 3, [n as isize, 1])],
+    }
+}
+
+#[test]
+fn every_reduction_of_rows_is_the_same_in_tiles_and_in_machine_code() {
+    let backends = backends();
+    let dice = &mut Dice::new(11);
+    for op in ReduceOp::ALL.into_iter().filter(|op| !op.is_arg()) {
+        for dtype in DType::ALL.into_iter().filter(|&d| op.dtypes().contains(d) && !d.is_half()) {
+            if dtype == DType::Bool || dtype.is_complex() {
+                continue;
+            }
+            for n in [192, 193, 200, 255, 256, 300, 383, 511, 768, 1000, 1023, 1024] {
+                let rows = 5;
+                let fused = reduced_rows(op, dtype, rows, n);
+                let mut bytes = vec![0; rows * n * dtype.size()];
+                // Plain numbers, zeros of both signs, and everything.
+                for (at, slot) in bytes.chunks_mut(dtype.size()).enumerate() {
+                    let number: f64 = match at / n {
+                        0 | 1 => dice.below(4000) as f64 / 64.0 - 30.0,
+                        2 => [0.0, -0.0][dice.below(2)],
+                        _ => {
+                            value(dice, dtype).write_to(slot);
+                            continue;
+                        }
+                    };
+                    Scalar::from_bits(DType::F64, [number.to_bits(), 0]).cast(dtype).write_to(slot);
+                }
+                let out = |n: usize| vec![0xA5; n * dtype.size()];
+                let outputs = vec![out(rows), out(rows), out(rows * n)];
+                let case = Case { fused, inputs: vec![bytes], outputs, scalars: Vec::new() };
+                check(&case, &backends, &format!("{op} of {n} {dtype}"));
+            }
+        }
+    }
+}
+
 /// A sum or minimum over everything that `kind` reduces.
 fn total(kind: Kind, outer: usize, reduce: usize, inner: usize, op: ReduceOp) -> Fused {
     let strides: Vec<isize> = vec![(reduce * inner) as isize, inner as isize, 1];

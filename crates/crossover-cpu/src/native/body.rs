@@ -87,6 +87,21 @@ pub struct Body<'a> {
     /// Positions in the order at which each value is used, last first.
     uses: Vec<Vec<u32>>,
     busy: Vec<u8>,
+    /// What the passes add up, if they do.
+    folding: Option<Folding>,
+}
+
+/// A value that passes combine into registers that stay.
+#[derive(Debug, Clone, Copy)]
+struct Folding {
+    /// The argument that stands for what was combined so far.
+    accumulator: u32,
+    /// Both combined.
+    value: u32,
+    /// The register of this pass.
+    into: Vector,
+    /// Whether all its lanes are written.
+    whole: bool,
 }
 
 impl<'a> Body<'a> {
@@ -111,7 +126,35 @@ impl<'a> Body<'a> {
                 }
             }
         }
-        Body { asm, work, registers, uses, busy: Vec::new() }
+        Body { asm, work, registers, uses, busy: Vec::new(), folding: None }
+    }
+
+    /// Sets registers aside in which `value` is combined with `accumulator`.
+    pub fn reserve(&mut self, accumulator: u32, value: u32, registers: &[Vector]) {
+        for register in registers {
+            self.registers.vectors[register.0 as usize] = Some(accumulator);
+        }
+        self.registers.pinned[accumulator as usize] = true;
+        self.uses[value as usize].insert(0, self.work.order.len() as u32);
+        let into = registers.first().copied().unwrap_or(Vector(0));
+        self.folding = Some(Folding { accumulator, value, into, whole: true });
+    }
+
+    /// Puts an argument into a register for good.
+    pub fn put(&mut self, value: u32, register: Vector) {
+        self.registers.vectors[register.0 as usize] = Some(value);
+        self.registers.place[value as usize] = Some(register.0);
+        self.registers.pinned[value as usize] = true;
+    }
+
+    /// One pass whose value is combined into a register.
+    pub fn fold(&mut self, pass: Pass, into: Vector) -> Option<()> {
+        let folding = self.folding.as_mut()?;
+        folding.into = into;
+        folding.whole = pass != Pass::Tail;
+        let accumulator = folding.accumulator as usize;
+        self.registers.place[accumulator] = Some(into.0);
+        self.pass(pass)
     }
 
     /// Values that do not change from pass to pass, in registers for good.
@@ -143,6 +186,16 @@ impl<'a> Body<'a> {
         let before = self.registers.clone();
         for at in self.work.fixed..self.work.order.len() {
             self.step(at, pass)?;
+        }
+        if let Some(Folding { value, into, .. }) = self.folding {
+            self.busy.clear();
+            let from = self.register(value, self.work.order.len() as u32, pass)?;
+            if from != into {
+                let size = self.inst(value).ty.size();
+                let operands = (into, Vector(0), Operand::Register(from));
+                let masking = self.masking(size, pass, false);
+                self.asm.vector(select::transfer(size, false), self.width(size), masking, operands, None);
+            }
         }
         let slots = self.registers.slots;
         self.registers = Registers { slots, ..before };
@@ -197,6 +250,13 @@ impl<'a> Body<'a> {
 
     /// A free vector register for a value, which need not be there yet.
     fn claim(&mut self, value: u32, at: u32) -> Option<Vector> {
+        if let Some(folding) = self.folding
+            && folding.value == value
+            && folding.whole
+        {
+            self.registers.place[value as usize] = Some(folding.into.0);
+            return Some(folding.into);
+        }
         let free =
             (0..VECTORS).find(|&r| self.registers.vectors[r].is_none() && !self.busy.contains(&(r as u8)));
         let register = match free {
@@ -394,6 +454,20 @@ impl<'a> Body<'a> {
                 let to = self.claim_mask(i)?;
                 self.asm.vector_to_mask(op, width, to, a, b, predicate);
             }
+            Code::Unordered => {
+                let a = self.register(args[0], at, pass)?;
+                let b = self.operand(args[1], at, pass)?;
+                let (op, predicate) = select::unordered(ty);
+                let to = self.claim_mask(i)?;
+                self.asm.vector_to_mask(op, width, to, a, b, predicate);
+            }
+            code @ (Code::Least | Code::Most) => {
+                let a = self.register(args[0], at, pass)?;
+                let b = self.operand(args[1], at, pass)?;
+                let (op, imm) = select::range(code, ty);
+                let to = self.result(i, at)?;
+                self.asm.vector(op, width, UNMASKED, (to, a, b), Some(imm));
+            }
             Code::Primitive(Primitive::Select) => self.select(i, at, pass)?,
             Code::Primitive(p @ (Primitive::Shl(count) | Primitive::Shr(count))) => {
                 let (op, digit) = select::shift(matches!(p, Primitive::Shl(_)), ty)?;
@@ -525,7 +599,7 @@ impl<'a> Body<'a> {
 }
 
 /// An element repeated to eight bytes.
-fn repeated(bits: u64, size: usize) -> u64 {
+pub fn repeated(bits: u64, size: usize) -> u64 {
     match size {
         1 => (bits & 0xff) * 0x0101_0101_0101_0101,
         2 => (bits & 0xffff) * 0x0001_0001_0001_0001,

@@ -1,8 +1,12 @@
 //! Finding the runs of instructions that become one loop.
 
-use crossover_core::{lane::Recorder, ops::type_of};
+use crossover_core::{
+    DType,
+    lane::Recorder,
+    ops::{reduce::ReduceOp, type_of},
+};
 
-use super::{Code, NativeFn, PORTS, Source, Target, assembler::Assembler, select, write};
+use super::{Code, Fold, NativeFn, PORTS, Source, Target, assembler::Assembler, select, write};
 use crate::program::{Count, Instr, Reg, Stage, What};
 
 /// What is known about registers.
@@ -13,6 +17,8 @@ pub struct Context<'a> {
     pub ahead: &'a dyn Fn(Reg) -> usize,
     /// Whether what is written through a register should go past the caches.
     pub streams: &'a dyn Fn(Reg) -> bool,
+    /// Elements of a tile that is always one whole row.
+    pub row: Option<usize>,
 }
 
 /// A run as it grows.
@@ -26,6 +32,10 @@ struct Run {
     loaded: Vec<u32>,
     /// The value each register holds, for those the run has written.
     written: Vec<(Reg, u32, usize)>,
+    /// Elements of a tile that is one row.
+    row: Option<usize>,
+    /// The reduction that ends the run.
+    fold: Option<Fold>,
 }
 
 /// Replaces runs of elementwise instructions in the bodies of stages by loops of machine code. Returns the code, which
@@ -65,7 +75,8 @@ fn plan(list: &[Instr], reduced: &[Reg], context: &Context<'_>, asm: &mut Assemb
     let mut found = Vec::new();
     let mut start = 0;
     while start < list.len() {
-        let mut run = Run::default();
+        let fresh = || Run { row: context.row, ..Run::default() };
+        let mut run = fresh();
         let mut end = start;
         while end < list.len() && run.push(&list[end]).is_some() {
             end += 1;
@@ -73,12 +84,12 @@ fn plan(list: &[Instr], reduced: &[Reg], context: &Context<'_>, asm: &mut Assemb
         // A result that finds no place ends the run before it; so does one that has no code.
         while end > start {
             match run.finish(&list[end..], reduced, context) {
-                Some(targets) if !worth(end - start, &targets) => break,
+                Some(targets) if !worth(end - start, &run, &targets) => break,
                 Some(targets) => {
                     for source in &mut run.sources {
                         source.ahead = if source.one { 0 } else { (context.ahead)(source.reg) };
                     }
-                    if let Some(offset) = write(asm, &run.recorder, &run.sources, &targets) {
+                    if let Some(offset) = write(asm, &run.recorder, &run.sources, &targets, run.fold.as_ref()) {
                         let count = run.count.unwrap_or(Count::Full);
                         found.push(Found { start, end, offset, count });
                         break;
@@ -87,7 +98,7 @@ fn plan(list: &[Instr], reduced: &[Reg], context: &Context<'_>, asm: &mut Assemb
                 None => {}
             }
             end -= 1;
-            run = Run::default();
+            run = fresh();
             for instruction in &list[start..end] {
                 if run.push(instruction).is_none() {
                     break;
@@ -100,13 +111,19 @@ fn plan(list: &[Instr], reduced: &[Reg], context: &Context<'_>, asm: &mut Assemb
 }
 
 /// A single tile function is as good as a loop, unless its result should go past the caches.
-fn worth(length: usize, targets: &[Target]) -> bool {
-    length > 1 || targets.iter().any(|t| t.stream)
+fn worth(length: usize, run: &Run, targets: &[Target]) -> bool {
+    length > 1 || run.fold.is_some() || targets.iter().any(|t| t.stream)
 }
 
 impl Run {
     /// Adds an instruction; `None`, and nothing has changed, where it cannot be part of the run.
     fn push(&mut self, instruction: &Instr) -> Option<()> {
+        if self.fold.is_some() {
+            return None;
+        }
+        if let &Instr::Reduce { op, dtype, from, out, .. } = instruction {
+            return self.push_reduction(op, dtype, from, out);
+        }
         let &Instr::Apply { what, a, b, c, out, count, .. } = instruction else { return None };
         if self.count.is_some_and(|other| other != count) {
             return None;
@@ -139,6 +156,34 @@ impl Run {
         }
     }
 
+    /// Ends the run with a reduction of whole rows.
+    fn push_reduction(&mut self, op: ReduceOp, dtype: DType, from: Reg, out: Reg) -> Option<()> {
+        let row = self.row?;
+        let ty = type_of(dtype)?;
+        if self.count.is_some_and(|count| count != Count::Full) || self.sources.len() + 2 > PORTS {
+            return None;
+        }
+        let (before, sources) = (self.recorder.nodes().len(), self.sources.len());
+        let value = self.operand(from, false, ty);
+        let accumulator = self.recorder.input(ty);
+        self.sources.push(Source { reg: out, one: false, ahead: 0 });
+        self.loaded.push(accumulator);
+        let combined = self.recorder.map(op.combine(), dtype, &[accumulator, value]);
+        match combined {
+            Some(value) if self.recorder.nodes()[before..].iter().all(select::supported) => {
+                self.fold = Some(Fold { op, dtype, accumulator, value, out, row });
+                self.count = Some(Count::Full);
+                Some(())
+            }
+            _ => {
+                self.recorder.truncate(before);
+                self.sources.truncate(sources);
+                self.loaded.truncate(sources);
+                None
+            }
+        }
+    }
+
     fn record(&mut self, what: What, regs: [Reg; 3]) -> Option<u32> {
         match what {
             What::Map { op, dtype, ones } => {
@@ -159,7 +204,7 @@ impl Run {
             }
             What::Select { dtype, ones } => {
                 let ty = type_of(dtype)?;
-                let mask = self.operand(regs[0], false, type_of(crossover_core::DType::Bool)?);
+                let mask = self.operand(regs[0], false, type_of(DType::Bool)?);
                 let yes = self.operand(regs[1], ones & 2 != 0, ty);
                 let no = self.operand(regs[2], ones & 4 != 0, ty);
                 Some(self.recorder.select(mask, yes, no))
@@ -222,7 +267,7 @@ fn read_later(reg: Reg, after: &[Instr], reduced: &[Reg]) -> bool {
 mod tests {
     use super::*;
     use crate::{Simd, program::What, tile::Tiles};
-    use crossover_core::{DType, ops::MapOp};
+    use crossover_core::ops::MapOp;
 
     /// An op on registers; the tile function is not called.
     fn apply(op: MapOp, dtype: DType, [a, b]: [Reg; 2], out: Reg) -> Instr {
@@ -231,10 +276,10 @@ mod tests {
     }
 
     /// Replaces runs of a list in which registers from 10 on are memory, and says what is left.
-    fn replaced(body: Vec<Instr>, streams: bool) -> Option<Vec<Instr>> {
+    fn replaced(body: Vec<Instr>, streams: bool, row: Option<usize>) -> Option<Vec<Instr>> {
         let mut stages = [Stage { body, ..Stage::default() }];
         let context =
-            Context { is_local: &|reg| reg < 10, ahead: &|_| 0, streams: &|reg| streams && reg >= 10 };
+            Context { is_local: &|reg| reg < 10, ahead: &|_| 0, streams: &|reg| streams && reg >= 10, row };
         let code = replace(&mut stages, &context)?;
         let [Stage { body, .. }] = stages;
         // The instructions point into it; here they are only counted.
@@ -249,8 +294,21 @@ mod tests {
             apply(MapOp::Exp, DType::F32, [0, 0], 1),
             apply(MapOp::Add, DType::F32, [1, 10], 12),
         ];
-        let body = replaced(body, false).expect("code");
+        let body = replaced(body, false, None).expect("code");
         assert!(matches!(body[..], [Instr::Native { count: Count::Full, .. }]), "{body:?}");
+    }
+
+    #[test]
+    fn a_reduction_of_whole_rows_ends_a_run() {
+        let f = (Tiles::of(Simd::Scalar).rows)(ReduceOp::Sum, DType::F32, 768).expect("a function");
+        let sum = Instr::Reduce { f, op: ReduceOp::Sum, dtype: DType::F32, from: 0, out: 1, ahead: 0 };
+        let body = || {
+            let first = apply(MapOp::Square, DType::F32, [10, 10], 0);
+            vec![first, sum.clone(), apply(MapOp::Add, DType::F32, [0, 10], 12)]
+        };
+        let left = |row| replaced(body(), false, row).map(|body| body.len());
+        assert_eq!(left(Some(768)), Some(2));
+        assert_eq!(left(None), None, "tiles of other shapes keep the tile function");
     }
 
     #[test]
@@ -265,7 +323,7 @@ mod tests {
             }
             other => other,
         }));
-        let body = replaced(body, false).expect("code");
+        let body = replaced(body, false, None).expect("code");
         assert!(
             matches!(body[..], [Instr::Native { .. }, Instr::Apply { .. }, Instr::Native { .. }]),
             "{body:?}"
@@ -275,7 +333,7 @@ mod tests {
     #[test]
     fn one_instruction_is_worth_a_loop_only_if_its_result_goes_past_the_caches() {
         let body = || vec![apply(MapOp::BitwiseXor, DType::U8, [10, 11], 12)];
-        assert!(replaced(body(), false).is_none());
-        assert!(matches!(replaced(body(), true).as_deref(), Some([Instr::Native { .. }])));
+        assert!(replaced(body(), false, None).is_none());
+        assert!(matches!(replaced(body(), true, None).as_deref(), Some([Instr::Native { .. }])));
     }
 }

@@ -7,6 +7,7 @@
 
 mod assembler;
 mod body;
+mod fold;
 mod group;
 mod memory;
 mod select;
@@ -17,6 +18,7 @@ use crossover_core::lane::{Primitive, Recorder, Type};
 
 use assembler::{Assembler, Condition, Gpr, RAX, RBP, RCX, RDI, RSI, RSP};
 use body::{Body, Input, Loop, Output, Pass, TAIL, whole_mask};
+use fold::Fold;
 pub use group::{Context, replace};
 pub use memory::Code;
 use select::Code as Kind;
@@ -69,7 +71,13 @@ const KEPT_VECTORS: usize = 12;
 const KEPT_MASKS: usize = 3;
 
 /// Writes the loop of a recording; `None` where it needs more than there is.
-fn write(asm: &mut Assembler, recorder: &Recorder, sources: &[Source], targets: &[Target]) -> Option<usize> {
+fn write(
+    asm: &mut Assembler,
+    recorder: &Recorder,
+    sources: &[Source],
+    targets: &[Target],
+    fold: Option<&Fold>,
+) -> Option<usize> {
     let mut bases: Vec<Reg> = Vec::new();
     let mut base = |reg: Reg| {
         let at = bases.iter().position(|&r| r == reg).unwrap_or_else(|| {
@@ -89,7 +97,11 @@ fn write(asm: &mut Assembler, recorder: &Recorder, sources: &[Source], targets: 
         let value = value[target.value as usize];
         outputs.push(Output { value, base: base(target.reg)?, size, after: 0, stream: target.stream });
     }
-    let work = arrange(insts, inputs, outputs)?;
+    let folding = match fold {
+        Some(fold) => Some(fold::Folding::new(fold, &value, base(fold.out)?)?),
+        None => None,
+    };
+    let work = arrange(insts, inputs, outputs, folding.as_ref().map(|f| f.value))?;
     asm.align(64);
     let start = asm.position();
     let saved: Vec<Gpr> = SAVED.iter().copied().filter(|r| POINTERS[..bases.len()].contains(r)).collect();
@@ -101,7 +113,10 @@ fn write(asm: &mut Assembler, recorder: &Recorder, sources: &[Source], targets: 
     for (i, &reg) in bases.iter().enumerate() {
         asm.load(POINTERS[i], RDI, 8 * reg as i32);
     }
-    loops(asm, &work)?;
+    match &folding {
+        Some(folding) => folding.write(asm, &work)?,
+        None => loops(asm, &work)?,
+    }
     asm.move_from(RSP, RBP);
     asm.pop(RBP);
     saved.iter().rev().for_each(|&reg| asm.pop(reg));
@@ -158,9 +173,15 @@ fn loops(asm: &mut Assembler, work: &Loop) -> Option<()> {
 
 /// Which instructions are needed, which of them once for all passes, and how many elements a pass has. `None` where
 /// results would have to change places.
-fn arrange(insts: Vec<select::Inst>, inputs: Vec<Input>, mut outputs: Vec<Output>) -> Option<Loop> {
+fn arrange(
+    insts: Vec<select::Inst>,
+    inputs: Vec<Input>,
+    mut outputs: Vec<Output>,
+    folded: Option<u32>,
+) -> Option<Loop> {
     let mut used = vec![false; insts.len()];
-    outputs.iter().for_each(|o| used[o.value as usize] = true);
+    let results = outputs.iter().map(|o| o.value).chain(folded);
+    results.for_each(|value| used[value as usize] = true);
     for i in (0..insts.len()).rev() {
         if used[i] {
             insts[i].args().iter().for_each(|&a| used[a as usize] = true);
@@ -177,6 +198,7 @@ fn arrange(insts: Vec<select::Inst>, inputs: Vec<Input>, mut outputs: Vec<Output
         Kind::Primitive(Primitive::Constant(_)) => insts[i].ty != Type::Mask,
         _ => false,
     };
+    let keep = KEPT_VECTORS - if folded.is_some() { fold::registers(lanes) / 2 } else { 0 };
     let mut same = vec![false; insts.len()];
     let (mut vectors, mut masks) = (0, 0);
     let (mut first, mut rest, mut preload) = (Vec::new(), Vec::new(), Vec::new());
@@ -187,7 +209,7 @@ fn arrange(insts: Vec<select::Inst>, inputs: Vec<Input>, mut outputs: Vec<Output
             same[i] = true;
         } else if !args.is_empty() && args.iter().all(|&a| same[a as usize]) && !is_output {
             let kept = if insts[i].result() == Type::Mask { &mut masks } else { &mut vectors };
-            let most = if insts[i].result() == Type::Mask { KEPT_MASKS } else { KEPT_VECTORS };
+            let most = if insts[i].result() == Type::Mask { KEPT_MASKS } else { keep };
             same[i] = *kept < most;
             *kept += same[i] as usize;
         }
@@ -195,7 +217,7 @@ fn arrange(insts: Vec<select::Inst>, inputs: Vec<Input>, mut outputs: Vec<Output
     }
     // Short loops have registers to spare for what they would otherwise read from memory in every pass.
     if rest.len() <= 24 {
-        let room = KEPT_VECTORS - vectors;
+        let room = keep - vectors;
         preload = rest.iter().copied().filter(|&i| free(i as usize)).take(room).collect();
     }
     let fixed = first.len();

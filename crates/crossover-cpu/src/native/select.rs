@@ -18,6 +18,12 @@ pub enum Code {
     Lesser,
     /// `a > b ? a : b`.
     Greater,
+    /// The smaller of two numbers, -0 before +0; nothing in particular for NaN.
+    Least,
+    /// The larger of two numbers, +0 after -0; nothing in particular for NaN.
+    Most,
+    /// A mask: whether one of two is NaN.
+    Unordered,
 }
 
 /// An operation of the loop; operands come before their users.
@@ -36,7 +42,7 @@ impl Inst {
 
     pub fn result(&self) -> Type {
         match self.code {
-            Code::Primitive(Primitive::Compare(_)) => Type::Mask,
+            Code::Primitive(Primitive::Compare(_)) | Code::Unordered => Type::Mask,
             _ => self.ty,
         }
     }
@@ -89,6 +95,12 @@ pub fn lower(nodes: &[Node]) -> (Vec<Inst>, Vec<u32>) {
             }
         }
         simplify(&mut inst, &insts);
+        if let Some((code, [a, b])) = extreme(&inst, &insts) {
+            let two = |code| Inst { code, args: [a, b, 0], arity: 2, ..inst };
+            insts.extend([two(Code::Unordered), two(code)]);
+            let at = insts.len() as u32;
+            inst.args = [at - 2, inst.args[1], at - 1];
+        }
         insts.push(inst);
         value.push((insts.len() - 1) as u32);
     }
@@ -133,6 +145,45 @@ fn simplify(inst: &mut Inst, insts: &[Inst]) {
         }
         _ => {}
     }
+}
+
+/// The operands of a minimum or maximum that NaN wins and in which zeros have their order: the machine finds the value
+/// in one instruction, and whether there is a NaN in another.
+fn extreme(inst: &Inst, insts: &[Inst]) -> Option<(Code, [u32; 2])> {
+    let parts = |at: u32, primitive: Primitive| {
+        let inst = &insts[at as usize];
+        (inst.code == Code::Primitive(primitive)).then_some(inst.args)
+    };
+    let compare = |at: u32, relation| parts(at, Primitive::Compare(relation));
+    if inst.code != Code::Primitive(Primitive::Select) || !inst.ty.is_float() {
+        return None;
+    }
+    let [is_nan, _, best] = inst.args;
+    let [first, second, _] = parts(is_nan, Primitive::Or)?;
+    let (a, b) = (compare(first, Relation::Ne)?, compare(second, Relation::Ne)?);
+    let ([a, a2, _], [b, b2, _]) = (a, b);
+    let [wins, won, lost] = parts(best, Primitive::Select)?;
+    let [equal, tie, other] = parts(lost, Primitive::Select)?;
+    let code = match (compare(wins, Relation::Gt), parts(tie, Primitive::And)) {
+        (Some([x, y, _]), Some([p, q, _])) if [x, y, p, q] == [a, b, a, b] => Code::Most,
+        _ => {
+            let ([x, y, _], [p, q, _]) = (compare(wins, Relation::Lt)?, parts(tie, Primitive::Or)?);
+            ([x, y, p, q] == [a, b, a, b]).then_some(Code::Least)?
+        }
+    };
+    let [x, y, _] = compare(equal, Relation::Eq)?;
+    ([a2, b2, won, other, x, y] == [a, b, a, b, a, b]).then_some((code, [a, b]))
+}
+
+/// The instruction of [`Code::Least`] and [`Code::Most`], with its immediate.
+pub fn range(code: Code, ty: Type) -> (Op, u8) {
+    (op(Map::X0F3A, Prefix::P66, ty.size() == 8, 0x50), if code == Code::Most { 5 } else { 4 })
+}
+
+/// The comparison that holds if an operand is NaN, with its immediate.
+pub fn unordered(ty: Type) -> (Op, u8) {
+    let (op, _) = comparison(Relation::Eq, ty);
+    (op, 3)
 }
 
 /// How a conversion is done.
