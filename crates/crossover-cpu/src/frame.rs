@@ -225,7 +225,8 @@ impl<'a> Frame<'a> {
                         self.elements(count),
                     ),
                     Instr::Native { f, count } => f(self.registers, self.elements(count)),
-                    Instr::Rows { f, from, out } => {
+                    Instr::NativeRows { f } => f(self.registers, self.tile.rows, self.tile.columns),
+                    Instr::Rows { f, from, out, .. } => {
                         f(self.register(from), self.register(out), self.tile.rows, self.tile.columns)
                     }
                     Instr::Reduce { f, from, out, ahead, .. } => {
@@ -271,7 +272,7 @@ impl<'a> Frame<'a> {
             }
         };
         match *instruction {
-            Instr::Gather { f, access, out, count } => {
+            Instr::Gather { f, access, out, count, .. } => {
                 let size = self.program.accesses[access as usize].size;
                 let mut to = self.register(out);
                 // SAFETY: the caller's contract; runs cover the tile exactly.
@@ -280,7 +281,7 @@ impl<'a> Frame<'a> {
                     to = to.add(n * size);
                 });
             }
-            Instr::Scatter { f, access, from, count } => {
+            Instr::Scatter { f, access, from, count, .. } => {
                 let size = self.program.accesses[access as usize].size;
                 let mut from = self.register(from).cast_const();
                 // SAFETY: as above.

@@ -21,7 +21,7 @@ use crate::window::{View, merge};
 /// Elements of the largest tile: one chunk of a row, 4 KiB of `f32`.
 pub const TILE: usize = CHUNK;
 /// Rows at least this long get tiles of their own; below, several share a tile so that calls amortise.
-const LONG: usize = 192;
+pub const LONG: usize = 192;
 /// Elements of a tile with an operand that jumps from cache line to cache line.
 const JUMPS: usize = 64;
 /// Longest row whose intermediate values are kept between phases.
@@ -312,6 +312,18 @@ pub fn cut(kind: Kind, merged: &Merged, bytes: usize, phases: bool, threads: usi
         }
     }
     geometry
+}
+
+impl Geometry {
+    /// Puts several long rows into a tile, for loops that go from row to row by themselves.
+    pub fn group(&mut self, rows: usize) {
+        self.rows = rows;
+        self.grouped = true;
+        self.reduced_is_one = false;
+        self.line_dims = SmallVec::new();
+        self.flat = self.outer * self.columns;
+        self.tile = rows * self.columns;
+    }
 }
 
 /// Columns per strip: few enough that the strip stays in the cache between phases and every thread has one, many

@@ -11,6 +11,7 @@ mod emit;
 mod frame;
 mod fused;
 mod geometry;
+mod grouping;
 mod kernels;
 mod lower;
 mod memory;

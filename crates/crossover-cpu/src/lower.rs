@@ -12,8 +12,9 @@ use crossover_runtime::{Error, Result};
 use crate::{
     backend::Thresholds,
     emit::{Emitter, Place},
-    geometry::{Geometry, Merged, Mode, cut},
-    native::{self, Code},
+    geometry::{Geometry, LONG, Merged, Mode, cut},
+    grouping,
+    native::{self, Code, Context, TileRows},
     program::{Access, FrameLayout, Home, Moving, Program, Reduction, Reg, Source, Stage, Step},
     tile::Tiles,
     window::Form,
@@ -69,7 +70,7 @@ pub struct Lowering<'a> {
     pub facts: Vec<Fact>,
     /// Class each load has, and whether a tile of it lies side by side.
     pub loads: Vec<(Class, bool)>,
-    /// Bytes from row to row of a load whose rows lie side by side, where tiles are pitched.
+    /// Bytes from row to row of a load or store whose rows lie side by side, where those of a tile lie apart.
     pub pitches: Vec<Option<isize>>,
     /// As `loads`, for stores.
     pub stores: Vec<(Class, bool)>,
@@ -113,10 +114,15 @@ pub fn lower(fused: &Fused, options: Options) -> Result<Program> {
     lowering.open(&merged);
     lowering.learn()?;
     let cost = lowering.price();
+    let native = options.native && cost >= options.thresholds.native;
+    if native && let Some(rows) = grouping::rows(&lowering, &merged, threads) {
+        lowering.geometry.group(rows);
+        lowering.open(&merged);
+        lowering.learn()?;
+    }
     let g = &lowering.geometry;
     lowering.split =
         threads > 1 && cost > options.thresholds.parallel && g.mode != Mode::Inline && g.units() < threads;
-    let native = options.native && cost >= options.thresholds.native;
     lowering.build(cost, native.then_some(options.thresholds.stream))
 }
 
@@ -124,6 +130,11 @@ impl<'a> Lowering<'a> {
     /// Turns windows into accesses and classifies them.
     fn open(&mut self, merged: &Merged) {
         let fused = self.fused;
+        self.accesses.clear();
+        self.loads.clear();
+        self.pitches.clear();
+        self.stores.clear();
+        self.positions.clear();
         let (loads, stores) = (fused.loads.len(), fused.stores.len());
         for (i, load) in fused.loads.iter().enumerate() {
             let class = self.window_class(merged, i, None);
@@ -131,8 +142,8 @@ impl<'a> Lowering<'a> {
             let apart = self.geometry.pitched && class == Class::Full;
             let contiguous = form == Form::Contiguous;
             self.loads.push((class, contiguous && !apart));
-            let pitch = self.accesses[i].line.last().copied();
-            self.pitches.push(pitch.filter(|_| contiguous && apart && !load.dtype.is_half()));
+            let pitch = self.pitch(i, form, class).filter(|_| !load.dtype.is_half());
+            self.pitches.push(pitch);
         }
         for (i, store) in fused.stores.iter().enumerate() {
             let extent = fused.steps[store.step as usize].extent;
@@ -144,6 +155,8 @@ impl<'a> Lowering<'a> {
             };
             let apart = self.geometry.pitched && class == Class::Full;
             self.stores.push((class, (form == Form::Contiguous && !apart) || single));
+            let pitch = self.pitch(loads + i, form, class).filter(|_| !store.dtype.is_half());
+            self.pitches.push(pitch);
         }
         let mut next = loads + stores;
         for step in &fused.steps {
@@ -155,6 +168,18 @@ impl<'a> Lowering<'a> {
             self.access(merged, next, Source::Position, 1, class);
             self.positions.push(Some((next as u16, class)));
             next += 1;
+        }
+    }
+
+    /// Bytes from row to row of an access whose rows lie side by side, where those of a tile lie apart.
+    fn pitch(&self, access: usize, form: Form, class: Class) -> Option<isize> {
+        let geometry = &self.geometry;
+        let Access { line, flat, .. } = &self.accesses[access];
+        match geometry.mode {
+            _ if class != Class::Full => None,
+            Mode::Columns if geometry.pitched && form == Form::Contiguous => line.last().copied(),
+            Mode::Inline if geometry.grouped && flat.repeats(geometry.columns) => Some(0),
+            _ => None,
         }
     }
 
@@ -196,6 +221,7 @@ impl<'a> Lowering<'a> {
 
     /// Classes, levels and costs of all steps.
     fn learn(&mut self) -> Result<()> {
+        self.facts.clear();
         for (i, step) in self.fused.steps.iter().enumerate() {
             let mut fact = Fact { class: Class::One, level: 0, root: i as StepId, cost: 0.0 };
             for &arg in &step.args {
@@ -402,10 +428,21 @@ fn compile(
         _ => false,
     };
     let is_local = |reg: Reg| matches!(places[reg as usize], Place::Slot(_));
-    let ahead = |reg: Reg| if is_far(reg, geometry, accesses, places) { AHEAD } else { 0 };
-    let row = geometry.mode == Mode::Inline && geometry.columns > 1 && !geometry.grouped;
-    let row = row.then_some(geometry.columns);
-    native::replace(stages, &native::Context { is_local: &is_local, streams: &streams, ahead: &ahead, row })
+    let ahead = |reg: Reg| match places[reg as usize] {
+        _ if !is_far(reg, geometry, accesses, places) => 0,
+        // The lines that come next are those of later rows.
+        Place::Stream { access, .. } if geometry.pitched => {
+            let pitch = accesses[access as usize].line.last().copied().unwrap_or(0);
+            i32::try_from(pitch.saturating_mul(ROWS_AHEAD)).unwrap_or(0)
+        }
+        _ => AHEAD as i32,
+    };
+    let rows = match geometry.mode {
+        Mode::Inline if geometry.columns >= LONG => TileRows::Whole(geometry.columns),
+        Mode::Columns if geometry.pitched => TileRows::Parts,
+        _ => TileRows::None,
+    };
+    native::replace(stages, &Context { is_local: &is_local, streams: &streams, ahead: &ahead, rows })
 }
 
 /// Lays out the frame and fixes where registers point.
@@ -474,6 +511,9 @@ fn finish(
         code,
     })
 }
+
+/// Rows between what is read and what is fetched, where rows lie apart.
+const ROWS_AHEAD: isize = 4;
 
 /// Bytes between what is read and what is fetched: enough for the latency of memory at the speed of one core.
 const AHEAD: usize = 8 << 10;

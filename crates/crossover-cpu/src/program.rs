@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use crate::{
     geometry::Geometry,
-    native::{Code, NativeFn},
+    native::{Code, NativeFn, NativeRowsFn},
     tile::{
         ArgColumnsFn, ArgRowsFn, ColumnsFn, GatherFn, IndexFn, RandomFn, ReduceFn, RowsFn, ScatterFn, TileFn,
     },
@@ -86,6 +86,17 @@ pub enum What {
     Other,
 }
 
+/// The rows of a tile in memory, each side by side, for those who can follow them there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rows {
+    /// Points at the first.
+    pub reg: Reg,
+    /// Bytes from one to the next.
+    pub pitch: i32,
+    /// Bytes of an element.
+    pub size: usize,
+}
+
 /// One instruction.
 #[derive(Debug, Clone)]
 pub enum Instr {
@@ -103,12 +114,14 @@ pub enum Instr {
         access: u16,
         out: Reg,
         count: Count,
+        rows: Option<Rows>,
     },
     Scatter {
         f: ScatterFn,
         access: u16,
         from: Reg,
         count: Count,
+        rows: Option<Rows>,
     },
     Index {
         f: IndexFn,
@@ -131,9 +144,14 @@ pub enum Instr {
         f: NativeFn,
         count: Count,
     },
+    /// The same for every row of a tile.
+    NativeRows {
+        f: NativeRowsFn,
+    },
     /// Repeats reduced values to meet full ones.
     Rows {
         f: RowsFn,
+        size: usize,
         from: Reg,
         out: Reg,
     },
@@ -164,9 +182,11 @@ impl Instr {
             | Instr::Reduce { from, .. }
             | Instr::ArgRows { from, .. }
             | Instr::Scatter { from, .. } => SmallVec::from_slice(&[from]),
-            Instr::Gather { .. } | Instr::Index { .. } | Instr::Random { .. } | Instr::Native { .. } => {
-                SmallVec::new()
-            }
+            Instr::Gather { .. }
+            | Instr::Index { .. }
+            | Instr::Random { .. }
+            | Instr::Native { .. }
+            | Instr::NativeRows { .. } => SmallVec::new(),
         }
     }
 
@@ -180,7 +200,7 @@ impl Instr {
             | Instr::Gather { out, .. }
             | Instr::Index { out, .. }
             | Instr::Random { out, .. } => Some(out),
-            Instr::Scatter { .. } | Instr::Native { .. } => None,
+            Instr::Scatter { .. } | Instr::Native { .. } | Instr::NativeRows { .. } => None,
         }
     }
 }

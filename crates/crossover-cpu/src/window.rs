@@ -47,6 +47,11 @@ impl View {
         }
     }
 
+    /// Whether the same `n` elements, side by side, come again and again.
+    pub fn repeats(&self, n: usize) -> bool {
+        matches!(*self.axes.as_slice(), [(_, 0), (length, 1)] if length == n)
+    }
+
     /// Calls `f(position, stride, length)` for runs that cover `count` flattened positions from `start`.
     #[inline]
     pub fn runs(&self, start: usize, count: usize, mut f: impl FnMut(isize, isize, usize)) {

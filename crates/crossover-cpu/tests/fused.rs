@@ -187,7 +187,8 @@ fn every_op_is_the_same_in_tiles_and_in_machine_code() {
 fn reduced_rows(op: ReduceOp, dtype: DType, rows: usize, n: usize) -> Fused {
     let window = |strides: [isize; 2]| Window { offset: 0, strides: strides[..].into() };
     let step = |op, args: &[u16], extent| Step { op, args: args.into(), dtype, extent };
-    let store = |step, buffer, strides| Store { step, buffer: BufferId(buffer), dtype, window: window(strides) };
+    let store =
+        |step, buffer, strides| Store { step, buffer: BufferId(buffer), dtype, window: window(strides) };
     let last = || if dtype.is_float() { StepOp::Canonical } else { StepOp::Map(MapOp::BitwiseInvert) };
     Fused {
         kind: Kind::Row,
@@ -235,6 +236,53 @@ fn every_reduction_of_rows_is_the_same_in_tiles_and_in_machine_code() {
                 let outputs = vec![out(rows), out(rows), out(rows * n)];
                 let case = Case { fused, inputs: vec![bytes], outputs, scalars: Vec::new() };
                 check(&case, &backends, &format!("{op} of {n} {dtype}"));
+            }
+        }
+    }
+}
+
+/// Columns less their sum, the sum of their squares, and both stored: two passes over tiles whose rows lie apart.
+fn centred_columns(dtype: DType, outer: usize, reduce: usize, inner: usize, pitch: usize) -> Fused {
+    let window = |strides: [usize; 3]| Window { offset: 0, strides: strides.map(|s| s as isize)[..].into() };
+    let step = |op, args: &[u16], extent| Step { op, args: args.into(), dtype, extent };
+    let full = window([reduce * pitch, pitch, 1]);
+    let store = |step, buffer, window| Store { step, buffer: BufferId(buffer), dtype, window };
+    Fused {
+        kind: Kind::Column,
+        space: Space { outer: [outer][..].into(), reduce: [reduce][..].into(), inner: [inner][..].into() },
+        loads: vec![Load { buffer: BufferId(0), dtype, window: full.clone() }],
+        steps: vec![
+            step(StepOp::Load(0), &[], Extent::Full),
+            step(StepOp::Reduce(ReduceOp::Sum), &[0], Extent::Reduced),
+            step(StepOp::Expand, &[1], Extent::Full),
+            step(StepOp::Map(MapOp::Subtract), &[0, 2], Extent::Full),
+            step(StepOp::Map(MapOp::Square), &[3], Extent::Full),
+            step(StepOp::Reduce(ReduceOp::Sum), &[4], Extent::Reduced),
+            step(StepOp::Expand, &[5], Extent::Full),
+            step(StepOp::Map(MapOp::Maximum), &[3, 6], Extent::Full),
+        ],
+        stores: vec![store(7, 1, full), store(5, 2, window([inner, 0, 1]))],
+    }
+}
+
+#[test]
+fn rows_that_lie_apart_are_the_same_in_tiles_and_in_machine_code() {
+    let backends = backends();
+    let dice = &mut Dice::new(13);
+    for dtype in [DType::F32, DType::F64, DType::I16, DType::I64] {
+        for (inner, pitch) in [(192, 192), (200, 256), (250, 250), (333, 340), (1000, 1000), (2500, 2500)] {
+            for (outer, reduce) in [(1, 5), (1, 300), (2, 131)] {
+                let fused = centred_columns(dtype, outer, reduce, inner, pitch);
+                let n = outer * reduce * pitch;
+                let mut bytes = vec![0; n * dtype.size()];
+                for slot in bytes.chunks_mut(dtype.size()) {
+                    let number = dice.below(4000) as f64 / 64.0 - 30.0;
+                    Scalar::from_bits(DType::F64, [number.to_bits(), 0]).cast(dtype).write_to(slot);
+                }
+                let out = |n: usize| vec![0xA5; n * dtype.size()];
+                let outputs = vec![out(n), out(outer * inner)];
+                let case = Case { fused, inputs: vec![bytes], outputs, scalars: Vec::new() };
+                check(&case, &backends, &format!("{outer}x{reduce}x{inner} of {dtype}"));
             }
         }
     }

@@ -5,7 +5,7 @@ use crossover_runtime::Result;
 use super::{Emitter, List, Place, Purpose, missing};
 use crate::{
     lower::Class,
-    program::{Instr, Reg, Step, What},
+    program::{Instr, Reg, Rows, Step, What},
 };
 
 impl Emitter<'_> {
@@ -23,6 +23,14 @@ impl Emitter<'_> {
         let reg = self.place(Place::Stream { access: access as u16, step, moves: class != Class::One });
         self.streams[access] = Some(reg);
         reg
+    }
+
+    /// The rows of a tile where they lie, if each lies side by side.
+    fn rows(&mut self, access: usize, class: Class) -> Option<Rows> {
+        let pitch = self.lowering.pitches[access].filter(|_| class == Class::Full)?;
+        // Rows that are all the same lie at one place; others move with the tile.
+        let reg = self.stream(access, class, self.lowering.geometry.pitched);
+        Some(Rows { reg, pitch: i32::try_from(pitch).ok()?, size: self.lowering.accesses[access].size })
     }
 
     /// Where a step's result goes.
@@ -65,7 +73,8 @@ impl Emitter<'_> {
         } else {
             let out = if half { self.slot() } else { self.output(s, list) };
             let f = (tiles.gather)(dtype.size());
-            list.out.push(Instr::Gather { f, access: load as u16, out, count });
+            let rows = self.rows(load, class);
+            list.out.push(Instr::Gather { f, access: load as u16, out, count, rows });
             out
         };
         if !half {
@@ -126,7 +135,8 @@ impl Emitter<'_> {
             }
             None => {
                 let f = (tiles.scatter)(size);
-                list.out.push(Instr::Scatter { f, access: access as u16, from, count });
+                let rows = self.rows(access, class);
+                list.out.push(Instr::Scatter { f, access: access as u16, from, count, rows });
             }
         }
         if let Some(reg) = narrowed {

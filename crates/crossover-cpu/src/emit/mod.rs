@@ -275,9 +275,9 @@ impl<'a> Emitter<'a> {
             let f = (self.lowering.tiles.fill)(size);
             Instr::Apply { f, what: What::Other, a: from, b: from, c: from, out, count: Count::Full }
         } else if staged {
-            Instr::Rows { f: (self.lowering.tiles.repeat_all)(size), from, out }
+            Instr::Rows { f: (self.lowering.tiles.repeat_all)(size), size, from, out }
         } else {
-            Instr::Rows { f: (self.lowering.tiles.repeat_each)(size), from, out }
+            Instr::Rows { f: (self.lowering.tiles.repeat_each)(size), size, from, out }
         };
         if !permanent {
             self.expanded[s] = Some(out);

@@ -9,6 +9,7 @@ pub struct Gpr(pub u8);
 
 pub const RAX: Gpr = Gpr(0);
 pub const RCX: Gpr = Gpr(1);
+pub const RDX: Gpr = Gpr(2);
 pub const RSP: Gpr = Gpr(4);
 pub const RBP: Gpr = Gpr(5);
 pub const RSI: Gpr = Gpr(6);
@@ -114,6 +115,7 @@ pub struct Label(usize);
 #[derive(Debug, Clone, Copy)]
 pub enum Condition {
     AboveEqual = 3,
+    Zero = 4,
     NotZero = 5,
     LessEqual = 14,
     Greater = 15,
@@ -222,6 +224,18 @@ impl Assembler {
         self.plain(0x3b, a, b);
     }
 
+    /// `reg = -reg`.
+    pub fn negate(&mut self, reg: Gpr) {
+        self.rex(Gpr(0), reg);
+        self.code.extend([0xf7, 0xd8 | reg.0 & 7]);
+    }
+
+    /// `reg = reg >> count`, without sign.
+    pub fn shift_right(&mut self, reg: Gpr, count: u8) {
+        self.rex(Gpr(0), reg);
+        self.code.extend([0xc1, 0xe8 | reg.0 & 7, count]);
+    }
+
     pub fn clear(&mut self, reg: Gpr) {
         self.plain(0x33, reg, reg);
     }
@@ -254,6 +268,21 @@ impl Assembler {
         self.rex(reg, base);
         self.code.push(0x8b);
         self.memory(reg.0 & 7, base, offset);
+    }
+
+    /// `[base + offset] = reg`.
+    pub fn store(&mut self, base: Gpr, offset: i32, reg: Gpr) {
+        self.rex(reg, base);
+        self.code.push(0x89);
+        self.memory(reg.0 & 7, base, offset);
+    }
+
+    /// `reg = reg + index * scale`.
+    pub fn add_scaled(&mut self, reg: Gpr, index: Gpr, scale: usize) {
+        self.code.push(0x48 | (reg.0 >> 3) << 2 | (index.0 >> 3) << 1 | reg.0 >> 3);
+        self.code.extend([0x8d, 0x84 | (reg.0 & 7) << 3]);
+        self.code.push((scale.trailing_zeros() as u8) << 6 | (index.0 & 7) << 3 | reg.0 & 7);
+        self.code.extend([0; 4]);
     }
 
     pub fn push(&mut self, reg: Gpr) {
@@ -438,6 +467,11 @@ mod tests {
         });
         check(&[0xc4, 0xe1, 0xf4, 0x41, 0xda], &|a| a.mask_and(Mask(3), Mask(1), Mask(2)));
         check(&[0xc4, 0xe2, 0xc8, 0xf5, 0xc9], &|a| a.low_bits(RCX, RCX, RSI));
+        check(&[0x48, 0xf7, 0xd9], &|a| a.negate(RCX));
+        check(&[0x49, 0xc1, 0xe9, 0x02], &|a| a.shift_right(Gpr(9), 2));
+        check(&[0x48, 0x89, 0xb5, 0xf8, 0xff, 0xff, 0xff], &|a| a.store(RBP, -8, RSI));
+        check(&[0x4d, 0x8d, 0x94, 0x8a, 0, 0, 0, 0], &|a| a.add_scaled(Gpr(10), Gpr(9), 4));
+        check(&[0x48, 0x8d, 0x9c, 0x8b, 0, 0, 0, 0], &|a| a.add_scaled(Gpr(3), RCX, 4));
         check(&[0x41, 0x0f, 0x18, 0x8c, 0x81, 0x00, 0x20, 0x00, 0x00], &|a| a.prefetch(Gpr(9), RAX, 4, 8192));
     }
 }

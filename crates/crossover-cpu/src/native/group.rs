@@ -2,27 +2,39 @@
 
 use crossover_core::{
     DType,
-    lane::Recorder,
-    ops::{reduce::ReduceOp, type_of},
+    lane::{Recorder, Type},
+    ops::type_of,
 };
 
-use super::{Code, Fold, NativeFn, PORTS, Source, Target, assembler::Assembler, select, write};
-use crate::program::{Count, Instr, Reg, Stage, What};
+use super::{
+    Code, Fold, NativeFn, NativeRowsFn, PORTS, Pitch, Recording, Source, Target, assembler::Assembler, write,
+};
+use crate::program::{Count, Instr, Reg, Rows, Stage, What};
 
 /// What is known about registers.
 pub struct Context<'a> {
     /// Whether a register is a place of one tile, which nothing outside the list reads.
     pub is_local: &'a dyn Fn(Reg) -> bool,
     /// How many bytes ahead of what is read through a register lines are fetched; 0 for none.
-    pub ahead: &'a dyn Fn(Reg) -> usize,
+    pub ahead: &'a dyn Fn(Reg) -> i32,
     /// Whether what is written through a register should go past the caches.
     pub streams: &'a dyn Fn(Reg) -> bool,
-    /// Elements of a tile that is always one whole row.
-    pub row: Option<usize>,
+    /// What the rows of a tile are.
+    pub rows: TileRows,
+}
+
+/// What the rows of a tile are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TileRows {
+    /// Nothing to loops: they take a tile as one run of elements.
+    None,
+    /// Whole rows of so many elements, each reduced by itself.
+    Whole(usize),
+    /// Parts of rows that lie apart in memory.
+    Parts,
 }
 
 /// A run as it grows.
-#[derive(Default)]
 struct Run {
     /// How many elements its instructions are for: all the same.
     count: Option<Count>,
@@ -32,10 +44,12 @@ struct Run {
     loaded: Vec<u32>,
     /// The value each register holds, for those the run has written.
     written: Vec<(Reg, u32, usize)>,
-    /// Elements of a tile that is one row.
-    row: Option<usize>,
+    /// Values that go to rows in memory.
+    stored: Vec<(Rows, u32)>,
     /// The reduction that ends the run.
     fold: Option<Fold>,
+    /// What the rows of a tile are.
+    rows: TileRows,
 }
 
 /// Replaces runs of elementwise instructions in the bodies of stages by loops of machine code. Returns the code, which
@@ -52,11 +66,17 @@ pub fn replace(stages: &mut [Stage], context: &Context<'_>) -> Option<Code> {
     }
     let code = Code::new(&asm.finish()?)?;
     for (stage, plan) in stages.iter_mut().zip(plans) {
-        for Found { start, end, offset, count } in plan.into_iter().rev() {
+        for Found { start, end, offset, count, rows } in plan.into_iter().rev() {
+            let at = code.at(offset);
             // SAFETY: a whole function of this signature starts there.
             #[allow(unsafe_code)]
-            let f = unsafe { std::mem::transmute::<*const u8, NativeFn>(code.at(offset)) };
-            stage.body.splice(start..end, [Instr::Native { f, count }]);
+            let instruction = unsafe {
+                match rows {
+                    true => Instr::NativeRows { f: std::mem::transmute::<*const u8, NativeRowsFn>(at) },
+                    false => Instr::Native { f: std::mem::transmute::<*const u8, NativeFn>(at), count },
+                }
+            };
+            stage.body.splice(start..end, [instruction]);
         }
     }
     Some(code)
@@ -68,6 +88,7 @@ struct Found {
     end: usize,
     offset: usize,
     count: Count,
+    rows: bool,
 }
 
 /// The runs of a list.
@@ -75,7 +96,7 @@ fn plan(list: &[Instr], reduced: &[Reg], context: &Context<'_>, asm: &mut Assemb
     let mut found = Vec::new();
     let mut start = 0;
     while start < list.len() {
-        let fresh = || Run { row: context.row, ..Run::default() };
+        let fresh = || Run::new(context.rows);
         let mut run = fresh();
         let mut end = start;
         while end < list.len() && run.push(&list[end]).is_some() {
@@ -86,12 +107,9 @@ fn plan(list: &[Instr], reduced: &[Reg], context: &Context<'_>, asm: &mut Assemb
             match run.finish(&list[end..], reduced, context) {
                 Some(targets) if !worth(end - start, &run, &targets) => break,
                 Some(targets) => {
-                    for source in &mut run.sources {
-                        source.ahead = if source.one { 0 } else { (context.ahead)(source.reg) };
-                    }
-                    if let Some(offset) = write(asm, &run.recorder, &run.sources, &targets, run.fold.as_ref()) {
+                    if let Some((offset, rows)) = run.write(&targets, context, asm) {
                         let count = run.count.unwrap_or(Count::Full);
-                        found.push(Found { start, end, offset, count });
+                        found.push(Found { start, end, offset, count, rows });
                         break;
                     }
                 }
@@ -116,72 +134,121 @@ fn worth(length: usize, run: &Run, targets: &[Target]) -> bool {
 }
 
 impl Run {
+    fn new(rows: TileRows) -> Run {
+        Run {
+            count: None,
+            recorder: Recorder::default(),
+            sources: Vec::new(),
+            loaded: Vec::new(),
+            written: Vec::new(),
+            stored: Vec::new(),
+            fold: None,
+            rows,
+        }
+    }
+
     /// Adds an instruction; `None`, and nothing has changed, where it cannot be part of the run.
     fn push(&mut self, instruction: &Instr) -> Option<()> {
         if self.fold.is_some() {
             return None;
         }
-        if let &Instr::Reduce { op, dtype, from, out, .. } = instruction {
-            return self.push_reduction(op, dtype, from, out);
-        }
-        let &Instr::Apply { what, a, b, c, out, count, .. } = instruction else { return None };
+        let count = match *instruction {
+            Instr::Apply { count, .. } => count,
+            _ if self.rows == TileRows::None => return None,
+            Instr::Gather { count, .. } | Instr::Scatter { count, .. } => count,
+            Instr::Rows { .. } | Instr::Reduce { .. } => Count::Full,
+            _ => return None,
+        };
         if self.count.is_some_and(|other| other != count) {
             return None;
         }
-        let (before, sources) = (self.recorder.nodes().len(), self.sources.len());
-        let added = self.record(what, [a, b, c]);
+        let before = (self.recorder.nodes().len(), self.sources.len());
+        let added = self.add(instruction);
         let fits = |run: &Run| {
-            let nodes = &run.recorder.nodes()[before..];
+            let nodes = &run.recorder.nodes()[before.0..];
             let mut regs: Vec<Reg> = run.sources.iter().map(|s| s.reg).collect();
             regs.extend(run.written.iter().map(|w| w.0));
-            regs.push(out);
+            regs.extend(run.stored.iter().map(|(rows, _)| rows.reg));
+            regs.extend(instruction.writes());
             regs.sort_unstable();
             regs.dedup();
-            nodes.iter().all(select::supported) && regs.len() <= PORTS
+            super::supports(nodes) && regs.len() <= PORTS
         };
         match added {
-            Some(value) if fits(self) => {
-                let size = self.recorder.nodes()[value as usize].result().size();
-                self.written.retain(|w| w.0 != out);
-                self.written.push((out, value, size));
+            Some(added) if fits(self) => {
+                match added {
+                    Added::Value(out, value) => {
+                        let size = self.recorder.nodes()[value as usize].result().size();
+                        self.written.retain(|w| w.0 != out);
+                        self.written.push((out, value, size));
+                    }
+                    Added::Store(rows, value) => self.stored.push((rows, value)),
+                    Added::Fold(fold) => self.fold = Some(fold),
+                }
                 self.count = Some(count);
                 Some(())
             }
             _ => {
-                self.recorder.truncate(before);
-                self.sources.truncate(sources);
-                self.loaded.truncate(sources);
+                self.recorder.truncate(before.0);
+                self.sources.truncate(before.1);
+                self.loaded.truncate(before.1);
                 None
             }
         }
     }
 
-    /// Ends the run with a reduction of whole rows.
-    fn push_reduction(&mut self, op: ReduceOp, dtype: DType, from: Reg, out: Reg) -> Option<()> {
-        let row = self.row?;
-        let ty = type_of(dtype)?;
-        if self.count.is_some_and(|count| count != Count::Full) || self.sources.len() + 2 > PORTS {
-            return None;
-        }
-        let (before, sources) = (self.recorder.nodes().len(), self.sources.len());
-        let value = self.operand(from, false, ty);
-        let accumulator = self.recorder.input(ty);
-        self.sources.push(Source { reg: out, one: false, ahead: 0 });
-        self.loaded.push(accumulator);
-        let combined = self.recorder.map(op.combine(), dtype, &[accumulator, value]);
-        match combined {
-            Some(value) if self.recorder.nodes()[before..].iter().all(select::supported) => {
-                self.fold = Some(Fold { op, dtype, accumulator, value, out, row });
-                self.count = Some(Count::Full);
-                Some(())
+    /// Records an instruction.
+    fn add(&mut self, instruction: &Instr) -> Option<Added> {
+        match *instruction {
+            Instr::Apply { what, a, b, c, out, .. } => {
+                self.record(what, [a, b, c]).map(|value| Added::Value(out, value))
             }
-            _ => {
-                self.recorder.truncate(before);
-                self.sources.truncate(sources);
-                self.loaded.truncate(sources);
-                None
+            Instr::Gather { out, rows: Some(Rows { reg, pitch, size }), .. } => {
+                let ty = bits_of(size)?;
+                Some(Added::Value(out, self.source(reg, false, Pitch::Bytes(pitch), ty)))
             }
+            Instr::Scatter { from, rows: Some(rows), .. } => {
+                let value = self.operand(from, false, bits_of(rows.size)?);
+                Some(Added::Store(rows, value))
+            }
+            // One element for each row.
+            Instr::Rows { size, from, out, .. } if matches!(self.rows, TileRows::Whole(_)) => {
+                let ty = bits_of(size)?;
+                Some(Added::Value(out, self.source(from, true, Pitch::Bytes(size as i32), ty)))
+            }
+            Instr::Reduce { op, dtype, from, out, .. } => {
+                let TileRows::Whole(row) = self.rows else { return None };
+                let ty = type_of(dtype)?;
+                let value = self.operand(from, false, ty);
+                let accumulator = self.source(out, false, Pitch::Bytes(dtype.size() as i32), ty);
+                let value = self.recorder.map(op.combine(), dtype, &[accumulator, value])?;
+                Some(Added::Fold(Fold { op, dtype, accumulator, value, out, row }))
+            }
+            _ => None,
         }
+    }
+
+    /// Writes the run; returns where it starts and whether it is for rows.
+    fn write(
+        &mut self,
+        targets: &[Target],
+        context: &Context<'_>,
+        asm: &mut Assembler,
+    ) -> Option<(usize, bool)> {
+        let rows = self.rows != TileRows::None && self.count == Some(Count::Full);
+        let accumulator = self.fold.as_ref().map(|f| f.out);
+        for source in &mut self.sources {
+            let near = source.one || Some(source.reg) == accumulator;
+            source.ahead = if near { 0 } else { (context.ahead)(source.reg) };
+        }
+        let recording = Recording {
+            recorder: &self.recorder,
+            sources: &self.sources,
+            targets,
+            fold: self.fold.as_ref(),
+            rows,
+        };
+        write(asm, &recording).map(|offset| (offset, rows))
     }
 
     fn record(&mut self, what: What, regs: [Reg; 3]) -> Option<u32> {
@@ -214,16 +281,22 @@ impl Run {
     }
 
     /// The value a register holds now.
-    fn operand(&mut self, reg: Reg, one: bool, ty: crossover_core::lane::Type) -> u32 {
+    fn operand(&mut self, reg: Reg, one: bool, ty: Type) -> u32 {
         if let Some(&(_, value, _)) = self.written.iter().find(|w| w.0 == reg) {
             return value;
         }
-        let same = |s: &Source| s.reg == reg && s.one == one;
+        let pitch = if one { Pitch::Bytes(0) } else { Pitch::Dense(ty.size()) };
+        self.source(reg, one, pitch, ty)
+    }
+
+    /// The value that is read through a register.
+    fn source(&mut self, reg: Reg, one: bool, pitch: Pitch, ty: Type) -> u32 {
+        let same = |s: &Source| s.reg == reg && s.one == one && s.pitch == pitch;
         if let Some(at) = self.sources.iter().position(same) {
             return self.loaded[at];
         }
         let input = self.recorder.input(ty);
-        self.sources.push(Source { reg, one, ahead: 0 });
+        self.sources.push(Source { reg, one, pitch, ahead: 0 });
         self.loaded.push(input);
         input
     }
@@ -243,9 +316,34 @@ impl Run {
                     return None;
                 }
             }
-            targets.push(Target { value, reg, stream: !read && (context.streams)(reg) });
+            let stream = !read && (context.streams)(reg);
+            targets.push(Target { value, reg, pitch: Pitch::Dense(size), stream });
+        }
+        for &(Rows { reg, pitch, .. }, value) in &self.stored {
+            let stream = (context.streams)(reg);
+            targets.push(Target { value, reg, pitch: Pitch::Bytes(pitch), stream });
         }
         Some(targets)
+    }
+}
+
+/// What an instruction adds to a run.
+enum Added {
+    /// The value of a register.
+    Value(Reg, u32),
+    /// A value that goes to memory.
+    Store(Rows, u32),
+    Fold(Fold),
+}
+
+/// A type for elements of which only the size is known.
+fn bits_of(size: usize) -> Option<Type> {
+    match size {
+        1 => Some(Type::U8),
+        2 => Some(Type::U16),
+        4 => Some(Type::U32),
+        8 => Some(Type::U64),
+        _ => None,
     }
 }
 
@@ -267,7 +365,7 @@ fn read_later(reg: Reg, after: &[Instr], reduced: &[Reg]) -> bool {
 mod tests {
     use super::*;
     use crate::{Simd, program::What, tile::Tiles};
-    use crossover_core::ops::MapOp;
+    use crossover_core::ops::{MapOp, reduce::ReduceOp};
 
     /// An op on registers; the tile function is not called.
     fn apply(op: MapOp, dtype: DType, [a, b]: [Reg; 2], out: Reg) -> Instr {
@@ -276,10 +374,10 @@ mod tests {
     }
 
     /// Replaces runs of a list in which registers from 10 on are memory, and says what is left.
-    fn replaced(body: Vec<Instr>, streams: bool, row: Option<usize>) -> Option<Vec<Instr>> {
+    fn replaced(body: Vec<Instr>, streams: bool, rows: TileRows) -> Option<Vec<Instr>> {
         let mut stages = [Stage { body, ..Stage::default() }];
         let context =
-            Context { is_local: &|reg| reg < 10, ahead: &|_| 0, streams: &|reg| streams && reg >= 10, row };
+            Context { is_local: &|reg| reg < 10, ahead: &|_| 0, streams: &|reg| streams && reg >= 10, rows };
         let code = replace(&mut stages, &context)?;
         let [Stage { body, .. }] = stages;
         // The instructions point into it; here they are only counted.
@@ -294,7 +392,7 @@ mod tests {
             apply(MapOp::Exp, DType::F32, [0, 0], 1),
             apply(MapOp::Add, DType::F32, [1, 10], 12),
         ];
-        let body = replaced(body, false, None).expect("code");
+        let body = replaced(body, false, TileRows::None).expect("code");
         assert!(matches!(body[..], [Instr::Native { count: Count::Full, .. }]), "{body:?}");
     }
 
@@ -306,9 +404,9 @@ mod tests {
             let first = apply(MapOp::Square, DType::F32, [10, 10], 0);
             vec![first, sum.clone(), apply(MapOp::Add, DType::F32, [0, 10], 12)]
         };
-        let left = |row| replaced(body(), false, row).map(|body| body.len());
-        assert_eq!(left(Some(768)), Some(2));
-        assert_eq!(left(None), None, "tiles of other shapes keep the tile function");
+        let left = |rows| replaced(body(), false, rows).map(|body| body.len());
+        assert_eq!(left(TileRows::Whole(768)), Some(2));
+        assert_eq!(left(TileRows::None), None, "tiles of other shapes keep the tile function");
     }
 
     #[test]
@@ -323,7 +421,7 @@ mod tests {
             }
             other => other,
         }));
-        let body = replaced(body, false, None).expect("code");
+        let body = replaced(body, false, TileRows::None).expect("code");
         assert!(
             matches!(body[..], [Instr::Native { .. }, Instr::Apply { .. }, Instr::Native { .. }]),
             "{body:?}"
@@ -333,7 +431,7 @@ mod tests {
     #[test]
     fn one_instruction_is_worth_a_loop_only_if_its_result_goes_past_the_caches() {
         let body = || vec![apply(MapOp::BitwiseXor, DType::U8, [10, 11], 12)];
-        assert!(replaced(body(), false, None).is_none());
-        assert!(matches!(replaced(body(), true, None).as_deref(), Some([Instr::Native { .. }])));
+        assert!(replaced(body(), false, TileRows::None).is_none());
+        assert!(matches!(replaced(body(), true, TileRows::None).as_deref(), Some([Instr::Native { .. }])));
     }
 }

@@ -14,12 +14,12 @@ mod select;
 
 use std::sync::OnceLock;
 
-use crossover_core::lane::{Primitive, Recorder, Type};
+use crossover_core::lane::{Node, Primitive, Recorder, Type};
 
-use assembler::{Assembler, Condition, Gpr, RAX, RBP, RCX, RDI, RSI, RSP};
+use assembler::{Assembler, Condition, Gpr, RAX, RBP, RCX, RDI, RDX, RSI, RSP};
 use body::{Body, Input, Loop, Output, Pass, TAIL, whole_mask};
 use fold::Fold;
-pub use group::{Context, replace};
+pub use group::{Context, TileRows, replace};
 pub use memory::Code;
 use select::Code as Kind;
 
@@ -32,6 +32,11 @@ pub fn is_available() -> bool {
     cfg!(target_arch = "x86_64") && *PROBE.get_or_init(|| Code::new(&RETURN).is_some())
 }
 
+/// Whether recorded operations can be part of a loop.
+pub fn supports(nodes: &[Node]) -> bool {
+    nodes.iter().all(select::supported)
+}
+
 /// A loop: the table of register pointers, the number of elements.
 #[cfg(target_arch = "x86_64")]
 pub type NativeFn = unsafe extern "sysv64" fn(*const *mut u8, usize);
@@ -39,13 +44,30 @@ pub type NativeFn = unsafe extern "sysv64" fn(*const *mut u8, usize);
 #[cfg(not(target_arch = "x86_64"))]
 pub type NativeFn = unsafe extern "C" fn(*const *mut u8, usize);
 
+/// A loop over rows: the table of register pointers, the number of rows, the elements of each.
+#[cfg(target_arch = "x86_64")]
+pub type NativeRowsFn = unsafe extern "sysv64" fn(*const *mut u8, usize, usize);
+/// Never called.
+#[cfg(not(target_arch = "x86_64"))]
+pub type NativeRowsFn = unsafe extern "C" fn(*const *mut u8, usize, usize);
+
+/// How a pointer moves from row to row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pitch {
+    /// By so many bytes.
+    Bytes(i32),
+    /// Rows of elements of this size follow each other.
+    Dense(usize),
+}
+
 /// What a loop reads: a register, and whether it holds one element for all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Source {
     pub reg: Reg,
     pub one: bool,
+    pub pitch: Pitch,
     /// How many bytes ahead lines are fetched; 0 for none.
-    pub ahead: usize,
+    pub ahead: i32,
 }
 
 /// What a loop writes.
@@ -54,12 +76,13 @@ pub struct Target {
     /// The recorded value.
     pub value: u32,
     pub reg: Reg,
+    pub pitch: Pitch,
     pub stream: bool,
 }
 
 /// Registers for pointers; the last one held the table they came from.
 const POINTERS: [Gpr; 11] =
-    [Gpr(2), Gpr(8), Gpr(9), Gpr(10), Gpr(11), Gpr(3), Gpr(12), Gpr(13), Gpr(14), Gpr(15), RDI];
+    [RDX, Gpr(8), Gpr(9), Gpr(10), Gpr(11), Gpr(3), Gpr(12), Gpr(13), Gpr(14), Gpr(15), RDI];
 /// Those of them that belong to the caller.
 const SAVED: [Gpr; 5] = [Gpr(3), Gpr(12), Gpr(13), Gpr(14), Gpr(15)];
 /// Pointers that a loop can follow.
@@ -70,52 +93,108 @@ const SLOTS: i32 = 64;
 const KEPT_VECTORS: usize = 12;
 const KEPT_MASKS: usize = 3;
 
-/// Writes the loop of a recording; `None` where it needs more than there is.
-fn write(
-    asm: &mut Assembler,
-    recorder: &Recorder,
-    sources: &[Source],
-    targets: &[Target],
-    fold: Option<&Fold>,
-) -> Option<usize> {
-    let mut bases: Vec<Reg> = Vec::new();
-    let mut base = |reg: Reg| {
-        let at = bases.iter().position(|&r| r == reg).unwrap_or_else(|| {
-            bases.push(reg);
-            bases.len() - 1
+/// Where numbers are kept, from the frame's base: rows left, elements in a row, elements before the first line.
+const ROWS: i32 = -8;
+const ELEMENTS: i32 = -16;
+const HEAD: i32 = -24;
+
+/// Pointers of a loop and how they move from row to row.
+#[derive(Default)]
+struct Bases(Vec<(Reg, Pitch)>);
+
+impl Bases {
+    /// The register of a pointer. `None` where there are too many, or one would have to move in two ways.
+    fn get(&mut self, reg: Reg, pitch: Pitch) -> Option<Gpr> {
+        let at = self.0.iter().position(|&(r, _)| r == reg).unwrap_or_else(|| {
+            self.0.push((reg, pitch));
+            self.0.len() - 1
         });
+        (self.0[at].1 == pitch).then_some(())?;
         POINTERS.get(at).copied()
-    };
+    }
+
+    fn load(&self, asm: &mut Assembler) {
+        for (i, &(reg, _)) in self.0.iter().enumerate() {
+            asm.load(POINTERS[i], RDI, 8 * reg as i32);
+        }
+    }
+
+    /// Moves all to the next row.
+    fn advance(&self, asm: &mut Assembler) {
+        asm.load(RCX, RBP, ELEMENTS);
+        for (i, &(_, pitch)) in self.0.iter().enumerate() {
+            match pitch {
+                Pitch::Bytes(0) => {}
+                Pitch::Bytes(bytes) => asm.add_immediate(POINTERS[i], bytes),
+                Pitch::Dense(size) => asm.add_scaled(POINTERS[i], RCX, size),
+            }
+        }
+    }
+}
+
+/// What a loop is made of.
+struct Recording<'a> {
+    recorder: &'a Recorder,
+    sources: &'a [Source],
+    targets: &'a [Target],
+    fold: Option<&'a Fold>,
+    /// Whether it is for rows of a tile.
+    rows: bool,
+}
+
+/// Writes the loop of a recording; `None` where it needs more than there is.
+fn write(asm: &mut Assembler, recording: &Recording<'_>) -> Option<usize> {
+    let Recording { recorder, sources, targets, fold, rows } = *recording;
+    let mut bases = Bases::default();
     let (insts, value) = select::lower(recorder.nodes());
     let mut inputs = Vec::new();
     for source in sources {
-        inputs.push(Input { base: base(source.reg)?, one: source.one, ahead: source.ahead as i32 });
+        let base = bases.get(source.reg, source.pitch)?;
+        inputs.push(Input { base, one: source.one, ahead: source.ahead });
     }
     let mut outputs = Vec::new();
     for target in targets {
         let size = recorder.nodes()[target.value as usize].result().size();
         let value = value[target.value as usize];
-        outputs.push(Output { value, base: base(target.reg)?, size, after: 0, stream: target.stream });
+        let base = bases.get(target.reg, target.pitch)?;
+        outputs.push(Output { value, base, size, after: 0, stream: target.stream });
     }
     let folding = match fold {
-        Some(fold) => Some(fold::Folding::new(fold, &value, base(fold.out)?)?),
+        Some(fold) => {
+            let out = bases.get(fold.out, Pitch::Bytes(fold.dtype.size() as i32))?;
+            Some(fold::Folding::new(fold, &value, out)?)
+        }
         None => None,
     };
     let work = arrange(insts, inputs, outputs, folding.as_ref().map(|f| f.value))?;
     asm.align(64);
     let start = asm.position();
-    let saved: Vec<Gpr> = SAVED.iter().copied().filter(|r| POINTERS[..bases.len()].contains(r)).collect();
+    let saved: Vec<Gpr> = SAVED.iter().copied().filter(|r| POINTERS[..bases.0.len()].contains(r)).collect();
     saved.iter().for_each(|&reg| asm.push(reg));
     asm.push(RBP);
     asm.move_from(RBP, RSP);
     asm.add_immediate(RSP, -64 * (SLOTS + 1));
     asm.and_immediate(RSP, -64);
-    for (i, &reg) in bases.iter().enumerate() {
-        asm.load(POINTERS[i], RDI, 8 * reg as i32);
+    if rows {
+        asm.store(RBP, ROWS, RSI);
+        asm.store(RBP, ELEMENTS, RDX);
+    }
+    bases.load(asm);
+    let again = asm.label();
+    asm.bind(again);
+    if rows {
+        asm.load(RSI, RBP, ELEMENTS);
     }
     match &folding {
         Some(folding) => folding.write(asm, &work)?,
         None => loops(asm, &work)?,
+    }
+    if rows {
+        bases.advance(asm);
+        asm.load(RCX, RBP, ROWS);
+        asm.add_immediate(RCX, -1);
+        asm.store(RBP, ROWS, RCX);
+        asm.jump_if(Condition::NotZero, again);
     }
     asm.move_from(RSP, RBP);
     asm.pop(RBP);
@@ -124,30 +203,35 @@ fn write(
     Some(start)
 }
 
-/// All lanes as long as there are enough elements, then the rest.
+/// All lanes as long as there are enough elements, then the rest. Where results go past the caches, as many elements
+/// come first as bring the first such result to the start of a line.
 fn loops(asm: &mut Assembler, work: &Loop) -> Option<()> {
     let lanes = work.lanes as i32;
-    let (whole, tail, done) = (asm.label(), asm.label(), asm.label());
-    asm.move_immediate(RCX, whole_mask(work.lanes));
-    asm.mask_from(TAIL, RCX);
+    let (plain, tail, done) = (asm.label(), asm.label(), asm.label());
+    all_lanes(asm, work.lanes);
     let mut body = Body::new(asm, work);
     body.fixed()?;
     body.asm.clear(RAX);
-    body.asm.move_from(RCX, RSI);
-    body.asm.add_immediate(RCX, -lanes);
-    body.asm.compare(RAX, RCX);
-    body.asm.jump_if(Condition::Greater, tail);
-    let streams = work.outputs.iter().filter(|o| o.stream && o.size * work.lanes == 64);
+    let mut streams = work.outputs.iter().filter(|o| o.stream && o.size * work.lanes == 64);
     let mut passes = vec![Pass::Whole];
-    for output in streams {
+    if let Some(first) = streams.next() {
         passes = vec![Pass::Streaming, Pass::Whole];
-        body.asm.test_immediate(output.base, 63);
-        body.asm.jump_if(Condition::NotZero, whole);
+        head(&mut body, first)?;
+        for output in streams {
+            body.asm.move_from(RCX, output.base);
+            body.asm.add_scaled(RCX, RAX, output.size);
+            body.asm.test_immediate(RCX, 63);
+            body.asm.jump_if(Condition::NotZero, plain);
+        }
     }
     for pass in passes {
         if pass == Pass::Whole {
-            body.asm.bind(whole);
+            body.asm.bind(plain);
         }
+        body.asm.move_from(RCX, RSI);
+        body.asm.add_immediate(RCX, -lanes);
+        body.asm.compare(RAX, RCX);
+        body.asm.jump_if(Condition::Greater, tail);
         let again = body.asm.label();
         body.asm.align(32);
         body.asm.bind(again);
@@ -169,6 +253,34 @@ fn loops(asm: &mut Assembler, work: &Loop) -> Option<()> {
     body.pass(Pass::Tail)?;
     body.asm.bind(done);
     (body.registers.slots <= SLOTS as u32).then_some(())
+}
+
+/// Sets the mask of a whole pass.
+fn all_lanes(asm: &mut Assembler, lanes: usize) {
+    asm.move_immediate(RCX, whole_mask(lanes));
+    asm.mask_from(TAIL, RCX);
+}
+
+/// The elements before the first line of a result, if there are that many.
+fn head(body: &mut Body<'_>, output: &Output) -> Option<()> {
+    let aligned = body.asm.label();
+    body.asm.move_from(RCX, output.base);
+    body.asm.negate(RCX);
+    body.asm.and_immediate(RCX, 63);
+    body.asm.shift_right(RCX, output.size.trailing_zeros() as u8);
+    body.asm.jump_if(Condition::Zero, aligned);
+    body.asm.compare(RCX, RSI);
+    body.asm.jump_if(Condition::Greater, aligned);
+    body.asm.store(RBP, HEAD, RCX);
+    body.asm.move_immediate(RAX, -1);
+    body.asm.low_bits(RCX, RAX, RCX);
+    body.asm.mask_from(TAIL, RCX);
+    body.asm.clear(RAX);
+    body.pass(Pass::Tail)?;
+    body.asm.load(RAX, RBP, HEAD);
+    all_lanes(body.asm, body.work.lanes);
+    body.asm.bind(aligned);
+    Some(())
 }
 
 /// Which instructions are needed, which of them once for all passes, and how many elements a pass has. `None` where

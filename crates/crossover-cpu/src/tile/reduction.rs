@@ -128,7 +128,7 @@ fn fetch<T>(from: &[T], ahead: usize) {
     #[cfg(target_arch = "x86_64")]
     for line in (0..size_of_val(from)).step_by(64) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let at = from.as_ptr().cast::<i8>().wrapping_add(ahead + line);
+        let at = from.as_ptr().cast::<i8>().wrapping_add(ahead.wrapping_add(line));
         // SAFETY: a prefetch of any address, mapped or not, reads nothing and cannot fault.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(at) };
     }
@@ -232,22 +232,27 @@ pub unsafe fn columns<O: Apply2<T>, T: Copy>(
     unsafe {
         let from = from.cast::<T>();
         let sums = sums.cast::<T>();
+        // Rows this far apart lie in memory, where nothing else foresees what comes next.
+        let far = (pitch * size_of::<T>() as isize).unsigned_abs() >= 2048;
         match n {
-            2 => strip::<O, T, 2>(from, sums, rows, pitch),
-            3 => strip::<O, T, 3>(from, sums, rows, pitch),
-            4 => strip::<O, T, 4>(from, sums, rows, pitch),
+            2 => strip::<O, T, 2, false>(from, sums, rows, pitch),
+            3 => strip::<O, T, 3, false>(from, sums, rows, pitch),
+            4 => strip::<O, T, 4, false>(from, sums, rows, pitch),
             _ => {
                 let mut at = 0;
                 while at + 64 <= n {
-                    strip::<O, T, 64>(from.add(at), sums.add(at), rows, pitch);
+                    match far {
+                        false => strip::<O, T, 64, false>(from.add(at), sums.add(at), rows, pitch),
+                        true => strip::<O, T, 64, true>(from.add(at), sums.add(at), rows, pitch),
+                    }
                     at += 64;
                 }
                 while at + 8 <= n {
-                    strip::<O, T, 8>(from.add(at), sums.add(at), rows, pitch);
+                    strip::<O, T, 8, false>(from.add(at), sums.add(at), rows, pitch);
                     at += 8;
                 }
                 while at < n {
-                    strip::<O, T, 1>(from.add(at), sums.add(at), rows, pitch);
+                    strip::<O, T, 1, false>(from.add(at), sums.add(at), rows, pitch);
                     at += 1;
                 }
             }
@@ -256,9 +261,9 @@ pub unsafe fn columns<O: Apply2<T>, T: Copy>(
 }
 
 /// # Safety
-/// As [`columns`], for `W` of its columns, rows `pitch` elements apart.
+/// As [`columns`], for `W` of its columns, rows `pitch` elements apart; `FETCH` asks for later rows.
 #[inline(always)]
-unsafe fn strip<O: Apply2<T>, T: Copy, const W: usize>(
+unsafe fn strip<O: Apply2<T>, T: Copy, const W: usize, const FETCH: bool>(
     from: *const T,
     sums: *mut T,
     rows: usize,
@@ -269,6 +274,9 @@ unsafe fn strip<O: Apply2<T>, T: Copy, const W: usize>(
         let mut sum: [T; W] = *sums.cast();
         for row in 0..rows {
             let x: &[T; W] = &*from.offset(row as isize * pitch).cast();
+            if FETCH {
+                fetch(x, (ROWS_AHEAD * pitch * size_of::<T>() as isize) as usize);
+            }
             for j in 0..W {
                 sum[j] = O::apply(sum[j], x[j]);
             }
@@ -276,6 +284,9 @@ unsafe fn strip<O: Apply2<T>, T: Copy, const W: usize>(
         *sums.cast() = sum;
     }
 }
+
+/// Rows between what is added and what is fetched.
+const ROWS_AHEAD: isize = 8;
 
 /// An element that argmin and argmax can order.
 pub trait Ordered: Copy + PartialOrd {
