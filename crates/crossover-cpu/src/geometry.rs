@@ -335,7 +335,7 @@ fn strip(outer: usize, reduce: usize, inner: usize, bytes: usize, phases: bool, 
     }
     // Splitting rows instead costs a barrier per phase, so strips come first while rows of them stay long.
     let wanted = (2 * threads).div_ceil(outer.max(1));
-    width = width.min(inner.div_ceil(wanted)).max(128);
+    width = width.min(inner.div_ceil(wanted)).max(256);
     even(inner, width).next_multiple_of(16).min(inner)
 }
 

@@ -3,7 +3,10 @@
 //! Machine code goes from row to row by itself, so that the end of one row's reduction overlaps with the next row and
 //! values per row are computed side by side. That needs every operand to lie the way such loops can follow.
 
-use crossover_core::{lane::Recorder, ops::type_of};
+use crossover_core::{
+    lane::Recorder,
+    ops::{Cost, type_of},
+};
 use crossover_plan::kernel::{Extent, Kind, StepOp};
 
 use crate::{
@@ -14,7 +17,7 @@ use crate::{
 };
 
 /// Bytes of one value of a tile: several of them stay in the first-level cache.
-const BYTES: usize = 12 << 10;
+const BYTES: usize = 8 << 10;
 /// Tiles per thread at least, so that all have work to the end.
 const SHARE: usize = 8;
 
@@ -64,6 +67,8 @@ fn recordable(lowering: &Lowering<'_>, s: usize) -> bool {
     match step.op {
         StepOp::Load(load) => !lowering.fused.loads[load as usize].dtype.is_half(),
         StepOp::Reduce(op) => !op.is_arg() && matches!(dtype.size(), 4 | 8) && !dtype.is_complex(),
+        // Rows with functions have enough of their own to overlap with, and less room in the cache.
+        StepOp::Map(op) if full && op.info().cost >= Cost::Function => false,
         StepOp::Map(op) if full => {
             let Some(args) = (0..op.arity()).map(|_| input()).collect::<Option<Vec<u32>>>() else {
                 return false;

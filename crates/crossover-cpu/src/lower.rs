@@ -513,7 +513,7 @@ fn finish(
 }
 
 /// Rows between what is read and what is fetched, where rows lie apart.
-const ROWS_AHEAD: isize = 4;
+const ROWS_AHEAD: isize = 8;
 
 /// Bytes between what is read and what is fetched: enough for the latency of memory at the speed of one core.
 const AHEAD: usize = 8 << 10;

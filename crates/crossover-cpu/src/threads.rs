@@ -7,7 +7,7 @@ use std::{
     ops::Range,
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
 };
 
@@ -15,11 +15,32 @@ use smallvec::SmallVec;
 
 use crate::{control, team::Team};
 
-/// Pieces that one thread starts on. On a cache line of its own, which threads do not take from each other.
+/// Pieces that one thread starts on: it takes them from the front, others from the back, so that the same threads touch
+/// the same memory again and again even if one is a little slower. On a cache line of its own, which threads do not take
+/// from each other.
 #[repr(align(128))]
 struct Part {
-    next: AtomicUsize,
-    end: usize,
+    /// The first piece left in the low half, the end in the high half.
+    left: AtomicU64,
+}
+
+impl Part {
+    fn new(first: usize, end: usize) -> Part {
+        Part { left: AtomicU64::new(first as u64 | (end as u64) << 32) }
+    }
+
+    /// The next piece, from the front or from the back.
+    fn take(&self, front: bool) -> Option<usize> {
+        let split = |left: u64| (left & u64::from(u32::MAX), left >> 32);
+        let rest = |left: u64| {
+            let (first, end) = split(left);
+            (first < end).then(|| if front { left + 1 } else { left - (1 << 32) })
+        };
+        // Only the counters are shared; what the pieces write is published when the team is done.
+        let left = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, rest).ok()?;
+        let (first, end) = split(left);
+        Some(if front { first } else { end - 1 } as usize)
+    }
 }
 
 /// The threads a backend uses.
@@ -64,7 +85,7 @@ impl Threads {
     /// Every thread starts on a part of its own, the same for the same number of pieces, so that what it left in its
     /// cache is there when the next kernel works on the same memory; then it helps the others.
     pub fn each(&self, units: usize, grain: usize, f: impl Fn(Range<usize>) + Sync) {
-        let grain = grain.max(1);
+        let grain = grain.max(1).max(units >> 31);
         let pieces = units.div_ceil(grain);
         let Some(team) = self.team.as_ref().filter(|_| pieces > 1) else {
             let _control = control::Guard::new();
@@ -75,18 +96,13 @@ impl Threads {
         };
         let part = pieces.div_ceil(self.count);
         let parts: SmallVec<[Part; 16]> = (0..self.count)
-            .map(|i| Part { next: AtomicUsize::new(part * i), end: (part * (i + 1)).min(pieces) })
+            .map(|i| Part::new((part * i).min(pieces), (part * (i + 1)).min(pieces)))
             .collect();
         team.run(&|number| {
             let _control = control::Guard::new();
             for i in 0..parts.len() {
                 let part = &parts[(number + i) % parts.len()];
-                loop {
-                    // Only the counter is shared; what the pieces write is published when the team is done.
-                    let piece = part.next.fetch_add(1, Ordering::Relaxed);
-                    if piece >= part.end {
-                        break;
-                    }
+                while let Some(piece) = part.take(i == 0) {
                     f(piece * grain..((piece + 1) * grain).min(units));
                 }
             }

@@ -241,6 +241,59 @@ fn every_reduction_of_rows_is_the_same_in_tiles_and_in_machine_code() {
     }
 }
 
+/// Rows less their sum, times the same scale for every row, plus the largest of what that gives.
+fn scaled_rows(dtype: DType, rows: usize, n: usize) -> Fused {
+    let window = |strides: [usize; 2]| Window { offset: 0, strides: strides.map(|s| s as isize)[..].into() };
+    let step = |op, args: &[u16], extent| Step { op, args: args.into(), dtype, extent };
+    let load = |buffer, strides| Load { buffer: BufferId(buffer), dtype, window: window(strides) };
+    let store =
+        |step, buffer, strides| Store { step, buffer: BufferId(buffer), dtype, window: window(strides) };
+    Fused {
+        kind: Kind::Row,
+        space: Space { outer: [rows][..].into(), reduce: [n][..].into(), ..Space::default() },
+        loads: vec![load(0, [n, 1]), load(1, [0, 1]), load(2, [1, 0])],
+        steps: vec![
+            step(StepOp::Load(0), &[], Extent::Full),
+            step(StepOp::Load(1), &[], Extent::Full),
+            step(StepOp::Load(2), &[], Extent::Reduced),
+            step(StepOp::Reduce(ReduceOp::Sum), &[0], Extent::Reduced),
+            step(StepOp::Map(MapOp::Add), &[2, 3], Extent::Reduced),
+            step(StepOp::Expand, &[4], Extent::Full),
+            step(StepOp::Map(MapOp::Subtract), &[0, 5], Extent::Full),
+            step(StepOp::Map(MapOp::Multiply), &[6, 1], Extent::Full),
+            step(StepOp::Reduce(ReduceOp::Max), &[7], Extent::Reduced),
+            step(StepOp::Expand, &[8], Extent::Full),
+            step(StepOp::Map(MapOp::Add), &[7, 9], Extent::Full),
+        ],
+        stores: vec![store(10, 3, [n, 1]), store(4, 4, [1, 0])],
+    }
+}
+
+#[test]
+fn several_rows_of_a_tile_are_the_same_in_tiles_and_in_machine_code() {
+    let backends = backends();
+    let dice = &mut Dice::new(17);
+    for dtype in [DType::F32, DType::F64, DType::I32, DType::U64] {
+        for n in [192, 250, 768, 1000, 1024] {
+            for rows in [16, 61, 128] {
+                let mut memory = |n: usize| {
+                    let mut bytes = vec![0; n * dtype.size()];
+                    for slot in bytes.chunks_mut(dtype.size()) {
+                        let number = dice.below(4000) as f64 / 64.0 - 30.0;
+                        Scalar::from_bits(DType::F64, [number.to_bits(), 0]).cast(dtype).write_to(slot);
+                    }
+                    bytes
+                };
+                let inputs = vec![memory(rows * n), memory(n), memory(rows)];
+                let out = |n: usize| vec![0xA5; n * dtype.size()];
+                let outputs = vec![out(rows * n), out(rows)];
+                let case = Case { fused: scaled_rows(dtype, rows, n), inputs, outputs, scalars: Vec::new() };
+                check(&case, &backends, &format!("{rows}x{n} of {dtype}"));
+            }
+        }
+    }
+}
+
 /// Columns less their sum, the sum of their squares, and both stored: two passes over tiles whose rows lie apart.
 fn centred_columns(dtype: DType, outer: usize, reduce: usize, inner: usize, pitch: usize) -> Fused {
     let window = |strides: [usize; 3]| Window { offset: 0, strides: strides.map(|s| s as isize)[..].into() };
