@@ -135,7 +135,8 @@ impl<'a> Accumulator<'a> {
             match (self.reduction.combine, self.rows) {
                 (Combine::Ordered { rows, .. }, true) => {
                     let at = self.slot(0);
-                    rows(from, at, 1, tile.count, self.reduction.ahead);
+                    let n = if self.reduction.folded { 1 } else { tile.count };
+                    rows(from, at, 1, n, self.reduction.ahead);
                     self.count_entry(0);
                 }
                 (Combine::Ordered { .. }, false) => self.push_rows(from, tile),

@@ -440,6 +440,7 @@ fn compile(
     let rows = match geometry.mode {
         Mode::Inline if geometry.columns >= LONG => TileRows::Whole(geometry.columns),
         Mode::Columns if geometry.pitched => TileRows::Parts,
+        Mode::Rows => TileRows::Chunk,
         _ => TileRows::None,
     };
     native::replace(stages, &Context { is_local: &is_local, streams: &streams, ahead: &ahead, rows })

@@ -227,6 +227,10 @@ pub struct Reduction {
     pub out: Reg,
     /// How many bytes ahead lines are fetched.
     pub ahead: usize,
+    /// Where the body of the stage can put what a tile reduces to, if it can do that.
+    pub partial: Option<Reg>,
+    /// Whether it does, so that `from` is one element.
+    pub folded: bool,
 }
 
 /// One pass over a unit.

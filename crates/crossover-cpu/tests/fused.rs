@@ -216,7 +216,7 @@ fn every_reduction_of_rows_is_the_same_in_tiles_and_in_machine_code() {
             if dtype == DType::Bool || dtype.is_complex() {
                 continue;
             }
-            for n in [192, 193, 200, 255, 256, 300, 383, 511, 768, 1000, 1023, 1024] {
+            for n in [192, 193, 200, 255, 256, 300, 383, 511, 768, 1000, 1023, 1024, 1025, 1100, 3071, 4096] {
                 let rows = 5;
                 let fused = reduced_rows(op, dtype, rows, n);
                 let mut bytes = vec![0; rows * n * dtype.size()];

@@ -6,6 +6,7 @@ use crossover_runtime::{Error, Result};
 
 use super::{Emitter, List, Place, Purpose, missing};
 use crate::{
+    geometry::Mode,
     lower::{Class, Pass},
     program::{Combine, Instr, Reduction, Reg, Stage},
 };
@@ -121,6 +122,8 @@ impl Emitter<'_> {
         };
         let out = self.permanent(bytes);
         self.value[r] = Some(out);
-        Ok(Reduction { op, dtype, combine, from, pitch, out, ahead: 0 })
+        let chunks = self.lowering.geometry.mode == Mode::Rows && !op.is_arg();
+        let partial = chunks.then(|| self.permanent(dtype.size()));
+        Ok(Reduction { op, dtype, combine, from, pitch, out, ahead: 0, partial, folded: false })
     }
 }

@@ -139,6 +139,19 @@ impl Assembler {
         self.code.len()
     }
 
+    /// Takes back everything written since a copy of the lengths was made.
+    pub fn rewind(&mut self, [code, labels, jumps, references]: [usize; 4]) {
+        self.code.truncate(code);
+        self.labels.truncate(labels);
+        self.jumps.truncate(jumps);
+        self.references.truncate(references);
+    }
+
+    /// Lengths for [`Assembler::rewind`].
+    pub fn lengths(&self) -> [usize; 4] {
+        [self.code.len(), self.labels.len(), self.jumps.len(), self.references.len()]
+    }
+
     /// Aligns the next instruction.
     pub fn align(&mut self, to: usize) {
         while !self.code.len().is_multiple_of(to) {

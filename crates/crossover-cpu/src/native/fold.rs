@@ -12,7 +12,9 @@ use crossover_core::{
 
 use super::{
     arrange,
-    assembler::{Assembler, Condition, Gpr, Map, Op, Operand, Prefix, RAX, RCX, UNMASKED, Vector, Width, op},
+    assembler::{
+        Assembler, Condition, Gpr, Map, Op, Operand, Prefix, RAX, RCX, RSI, UNMASKED, Vector, Width, op,
+    },
     body::{Body, Input, Loop, Pass, TAIL, repeated, whole_mask},
     select,
 };
@@ -29,8 +31,8 @@ pub struct Fold {
     pub value: u32,
     /// Where the result goes.
     pub out: Reg,
-    /// Elements of a row.
-    pub row: usize,
+    /// Elements of a row, where all have the same number; otherwise the caller says.
+    pub row: Option<usize>,
 }
 
 /// Registers that hold all lanes, when a register holds so many.
@@ -65,7 +67,7 @@ impl<'a> Folding<'a> {
     pub fn write(&self, asm: &mut Assembler, work: &Loop) -> Option<()> {
         let (lanes, row) = (work.lanes, self.fold.row);
         let count = registers(lanes);
-        if lanes * self.ty.size() != 64 || 2 * count * work.order.len() > LONGEST {
+        if lanes * self.ty.size() != 64 || 3 * count * work.order.len() > LONGEST {
             return None;
         }
         let sums: Vec<Vector> = (0..count as u8).map(|i| Vector(31 - i)).collect();
@@ -80,18 +82,24 @@ impl<'a> Folding<'a> {
             body.asm.vector(broadcast, Width::B64, UNMASKED, (sum, Vector(0), Operand::Pool(identity)), None);
         }
         body.asm.clear(RAX);
+        match row {
+            Some(row) => self.known(&mut body, row, &sums)?,
+            None => self.unknown(&mut body, &sums)?,
+        }
+        let fits = body.registers.slots <= super::SLOTS as u32;
+        self.tree(asm, &sums)?;
+        let store = op(Map::X0F, Prefix::P66, self.ty.size() == 8, 0x7e);
+        asm.vector(store, Width::B16, UNMASKED, (sums[0], Vector(0), Operand::At(self.out, 0)), None);
+        fits.then_some(())
+    }
+
+    /// All elements of a row whose length is known.
+    fn known(&self, body: &mut Body<'_>, row: usize, sums: &[Vector]) -> Option<()> {
+        let lanes = body.work.lanes;
         let groups = row / LANES;
         if groups > 0 {
             body.asm.move_immediate(RCX, ((groups - 1) * LANES) as i32);
-            let again = body.asm.label();
-            body.asm.align(32);
-            body.asm.bind(again);
-            for &sum in &sums {
-                body.fold(Pass::Whole, sum)?;
-                body.asm.add_immediate(RAX, lanes as i32);
-            }
-            body.asm.compare(RAX, RCX);
-            body.asm.jump_if(Condition::LessEqual, again);
+            self.groups(body, sums)?;
         }
         let rest = row % LANES;
         for (i, &sum) in sums.iter().enumerate().take(rest.div_ceil(lanes)) {
@@ -105,11 +113,56 @@ impl<'a> Folding<'a> {
                 body.fold(Pass::Tail, sum)?;
             }
         }
-        let fits = body.registers.slots <= super::SLOTS as u32;
-        self.tree(asm, &sums)?;
-        let store = op(Map::X0F, Prefix::P66, self.ty.size() == 8, 0x7e);
-        asm.vector(store, Width::B16, UNMASKED, (sums[0], Vector(0), Operand::At(self.out, 0)), None);
-        fits.then_some(())
+        Some(())
+    }
+
+    /// As many elements as the caller says.
+    fn unknown(&self, body: &mut Body<'_>, sums: &[Vector]) -> Option<()> {
+        let lanes = body.work.lanes as i32;
+        let (rest, done) = (body.asm.label(), body.asm.label());
+        body.asm.move_from(RCX, RSI);
+        body.asm.add_immediate(RCX, -(LANES as i32));
+        body.asm.compare(RAX, RCX);
+        body.asm.jump_if(Condition::Greater, rest);
+        self.groups(body, sums)?;
+        body.asm.bind(rest);
+        body.asm.move_from(RCX, RSI);
+        body.asm.add_immediate(RCX, -lanes);
+        let mut tails = Vec::new();
+        for &sum in sums {
+            let tail = body.asm.label();
+            body.asm.compare(RAX, RCX);
+            body.asm.jump_if(Condition::Greater, tail);
+            body.fold(Pass::Whole, sum)?;
+            body.asm.add_immediate(RAX, lanes);
+            tails.push((tail, sum));
+        }
+        body.asm.jump(done);
+        for (tail, sum) in tails {
+            body.asm.bind(tail);
+            body.asm.move_immediate(RCX, -1);
+            body.asm.subtract(RSI, RAX);
+            body.asm.low_bits(RCX, RCX, RSI);
+            body.asm.mask_from(TAIL, RCX);
+            body.fold(Pass::Tail, sum)?;
+            body.asm.jump(done);
+        }
+        body.asm.bind(done);
+        Some(())
+    }
+
+    /// Elements that fill all lanes, while their first is not behind the limit in RCX.
+    fn groups(&self, body: &mut Body<'_>, sums: &[Vector]) -> Option<()> {
+        let again = body.asm.label();
+        body.asm.align(32);
+        body.asm.bind(again);
+        for &sum in sums {
+            body.fold(Pass::Whole, sum)?;
+            body.asm.add_immediate(RAX, body.work.lanes as i32);
+        }
+        body.asm.compare(RAX, RCX);
+        body.asm.jump_if(Condition::LessEqual, again);
+        Some(())
     }
 
     /// Combines the lanes of all registers into the first element of the first.

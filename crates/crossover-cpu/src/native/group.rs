@@ -9,7 +9,7 @@ use crossover_core::{
 use super::{
     Code, Fold, NativeFn, NativeRowsFn, PORTS, Pitch, Recording, Source, Target, assembler::Assembler, write,
 };
-use crate::program::{Count, Instr, Reg, Rows, Stage, What};
+use crate::program::{Combine, Count, Instr, Reduction, Reg, Rows, Stage, What};
 
 /// What is known about registers.
 pub struct Context<'a> {
@@ -30,8 +30,17 @@ pub enum TileRows {
     None,
     /// Whole rows of so many elements, each reduced by itself.
     Whole(usize),
+    /// A tile is one part of a row; what it reduces to is combined with that of others.
+    Chunk,
     /// Parts of rows that lie apart in memory.
     Parts,
+}
+
+impl TileRows {
+    /// Whether loops go from row to row.
+    fn are_walked(self) -> bool {
+        matches!(self, TileRows::Whole(_) | TileRows::Parts)
+    }
 }
 
 /// A run as it grows.
@@ -57,7 +66,13 @@ struct Run {
 pub fn replace(stages: &mut [Stage], context: &Context<'_>) -> Option<Code> {
     let mut asm = Assembler::default();
     let mut plans: Vec<Vec<Found>> = Vec::new();
-    for stage in stages.iter() {
+    for stage in stages.iter_mut() {
+        if let (TileRows::Chunk, [reduction]) = (context.rows, &mut stage.reductions[..])
+            && let Some(found) = plan_folded(&stage.body, reduction, context, &mut asm)
+        {
+            plans.push(found);
+            continue;
+        }
         let reduced: Vec<Reg> = stage.reductions.iter().map(|r| r.from).collect();
         plans.push(plan(&stage.body, &reduced, context, &mut asm));
     }
@@ -89,6 +104,34 @@ struct Found {
     offset: usize,
     count: Count,
     rows: bool,
+}
+
+/// The runs of a list whose last one ends with the reduction of the stage, which then takes one element per tile.
+fn plan_folded(
+    list: &[Instr],
+    reduction: &mut Reduction,
+    context: &Context<'_>,
+    asm: &mut Assembler,
+) -> Option<Vec<Found>> {
+    let (Combine::Ordered { rows: f, .. }, Some(out)) = (reduction.combine, reduction.partial) else {
+        return None;
+    };
+    let Reduction { op, dtype, from, .. } = *reduction;
+    if list.is_empty() {
+        return None;
+    }
+    let mut longer = list.to_vec();
+    longer.push(Instr::Reduce { f, op, dtype, from, out, ahead: 0 });
+    let before = asm.lengths();
+    let mut found = plan(&longer, &[], context, asm);
+    let Some(last) = found.last_mut().filter(|f| f.end == longer.len() && f.start < list.len()) else {
+        asm.rewind(before);
+        return None;
+    };
+    last.end = list.len();
+    reduction.from = out;
+    reduction.folded = true;
+    Some(found)
 }
 
 /// The runs of a list.
@@ -154,7 +197,8 @@ impl Run {
         }
         let count = match *instruction {
             Instr::Apply { count, .. } => count,
-            _ if self.rows == TileRows::None => return None,
+            Instr::Reduce { .. } if self.rows == TileRows::Chunk => Count::Full,
+            _ if !self.rows.are_walked() => return None,
             Instr::Gather { count, .. } | Instr::Scatter { count, .. } => count,
             Instr::Rows { .. } | Instr::Reduce { .. } => Count::Full,
             _ => return None,
@@ -217,7 +261,11 @@ impl Run {
                 Some(Added::Value(out, self.source(from, true, Pitch::Bytes(size as i32), ty)))
             }
             Instr::Reduce { op, dtype, from, out, .. } => {
-                let TileRows::Whole(row) = self.rows else { return None };
+                let row = match self.rows {
+                    TileRows::Whole(row) => Some(row),
+                    TileRows::Chunk => None,
+                    _ => return None,
+                };
                 let ty = type_of(dtype)?;
                 let value = self.operand(from, false, ty);
                 let accumulator = self.source(out, false, Pitch::Bytes(dtype.size() as i32), ty);
@@ -235,7 +283,7 @@ impl Run {
         context: &Context<'_>,
         asm: &mut Assembler,
     ) -> Option<(usize, bool)> {
-        let rows = self.rows != TileRows::None && self.count == Some(Count::Full);
+        let rows = self.rows.are_walked() && self.count == Some(Count::Full);
         let accumulator = self.fold.as_ref().map(|f| f.out);
         for source in &mut self.sources {
             let near = source.one || Some(source.reg) == accumulator;

@@ -142,8 +142,17 @@ struct Recording<'a> {
     rows: bool,
 }
 
-/// Writes the loop of a recording; `None` where it needs more than there is.
+/// Writes the loop of a recording; `None`, and nothing is written, where it needs more than there is.
 fn write(asm: &mut Assembler, recording: &Recording<'_>) -> Option<usize> {
+    let before = asm.lengths();
+    let start = attempt(asm, recording);
+    if start.is_none() {
+        asm.rewind(before);
+    }
+    start
+}
+
+fn attempt(asm: &mut Assembler, recording: &Recording<'_>) -> Option<usize> {
     let Recording { recorder, sources, targets, fold, rows } = *recording;
     let mut bases = Bases::default();
     let (insts, value) = select::lower(recorder.nodes());
