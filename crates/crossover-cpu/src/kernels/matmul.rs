@@ -124,6 +124,7 @@ impl MatMul {
 
     fn float<T: Float>(&self, launch: &Launch<'_>) {
         let (a, b, out) = addresses(launch);
+        let canonical = (self.tiles.canonical)(self.dtype);
         self.each_batch(|batch, rows, parallelism| {
             let start = self.left.start(batch) + rows.start as isize * self.left.rows;
             let a = (a as *const T).wrapping_offset(start);
@@ -135,8 +136,10 @@ impl MatMul {
                 let left = (a, self.left.rows, self.left.columns);
                 let right = (b, self.right.rows, self.right.columns);
                 product((rows.len(), self.n, self.k), out, self.n, left, right, parallelism);
-                let block = std::slice::from_raw_parts_mut(out, rows.len() * self.n);
-                block.iter_mut().for_each(|x| *x = x.canonical());
+                if let Some(canonical) = canonical {
+                    let at = out.cast::<u8>();
+                    canonical(at, at, at, at, rows.len() * self.n);
+                }
             }
         });
     }
@@ -298,7 +301,6 @@ int!(u8 u16 u32 u64);
 trait Float: Copy + 'static {
     const ZERO: Self;
     const ONE: Self;
-    fn canonical(self) -> Self;
 }
 
 macro_rules! float {
@@ -306,16 +308,10 @@ macro_rules! float {
         impl Float for $type {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
-            #[inline(always)]
-            fn canonical(self) -> Self { FloatLane::canonical(self) }
         }
         impl Float for Complex<$type> {
             const ZERO: Self = Complex { re: 0.0, im: 0.0 };
             const ONE: Self = Complex { re: 1.0, im: 0.0 };
-            #[inline(always)]
-            fn canonical(self) -> Self {
-                Complex { re: FloatLane::canonical(self.re), im: FloatLane::canonical(self.im) }
-            }
         }
     )*};
 }

@@ -8,7 +8,7 @@
 //! gives an instruction an output register that is also an operand, and kernel outputs never overlap inputs.
 #![allow(unsafe_code)]
 
-use std::mem::MaybeUninit;
+use std::{mem::MaybeUninit, ptr};
 
 use crossover_core::{
     lane::FloatLane,
@@ -206,11 +206,17 @@ pub const WIDEN: u8 = 1;
 pub const NARROW: u8 = 2;
 
 /// # Safety
-/// As the module says.
+/// As the module says; here `a` may also be `out`.
 #[inline(always)]
 pub unsafe fn canonical<F: FloatLane>(a: *const u8, out: *mut u8, n: usize) {
     // SAFETY: the caller's contract.
-    unsafe { map1(input::<F>(a, n), output::<F>(out, n), |x| x.canonical()) }
+    unsafe {
+        if ptr::eq(a, out) {
+            let values = std::slice::from_raw_parts_mut(out.cast::<F>(), n);
+            return values.iter_mut().for_each(|x| *x = x.canonical());
+        }
+        map1(input::<F>(a, n), output::<F>(out, n), |x| x.canonical());
+    }
 }
 
 /// `mask ? yes : no` on raw elements; each of `yes` and `no` may be a scalar.
