@@ -109,9 +109,9 @@
 //! ```
 
 pub use crossover_array::{
-    Array, Axes, Builder, Complex, DType, Dims, Element, Error, Graph, Index, Indices, Key, Kind, MatrixNorm,
-    Number, Operand, Padding, Result, Runtime, Scalar, Scatter, Shape, Side, Simd, Unique, bf16, einsum,
-    eval_all, f16, fft, io, keepdims, linalg, random, s, signal,
+    Array, Axes, Bound, Builder, Complex, DType, Dims, Element, Error, Graph, Index, Indices, Key, Kind,
+    MatrixNorm, NanOrigin, Number, Operand, Padding, Result, Rows, Runtime, Scalar, Scatter, Shape, Side,
+    Simd, Unique, bf16, einsum, eval_all, f16, fft, io, keepdims, linalg, random, s, signal,
 };
 /// Graphs, ops, dtypes and the reference interpreter.
 pub use crossover_core as core;
