@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import warnings
-from multiprocessing import Pool
+from multiprocessing import connection, get_context
 
 import numpy as np
 
@@ -74,6 +74,51 @@ def compare(work):
     }
 
 
+def in_turn(work, most):
+    """Results as they come; each operation in a process of its own, so that a library that crashes takes only itself along."""
+    context = get_context("fork")
+    waiting, running = list(reversed(work)), {}
+
+    def child(one, sender):
+        sender.send(compare(one))
+        sender.close()
+
+    while waiting or running:
+        while waiting and len(running) < most:
+            one = waiting.pop()
+            receiver, sender = context.Pipe(duplex=False)
+            process = context.Process(target=child, args=(one, sender))
+            process.start()
+            sender.close()
+            running[receiver] = (process, one)
+        for receiver in connection.wait(list(running)):
+            process, one = running.pop(receiver)
+            try:
+                result = receiver.recv()
+            except EOFError:
+                process.join()
+                result = crashed(one, process.exitcode)
+            process.join()
+            yield result
+
+
+def crashed(work, code):
+    _, entry, cases, _, first = work
+    what = f"the comparison itself ended with {code} (a signal, if negative), somewhere in {cases} cases"
+    return {
+        "op": entry["name"],
+        "family": entry["family"],
+        "cases": 0,
+        "elements": 0,
+        "max_ulp": entry.get("max_ulp"),
+        "worst": 0.0,
+        "known": {},
+        "differences": 1,
+        "examples": [{"case": first, "what": what}],
+        "seconds": 0.0,
+    }
+
+
 def describe(case):
     kinds = ", ".join(f"{x.dtype}{list(x.shape)}" for x in case.operands)
     return f"({kinds}) {json.dumps(case.parameters)}"
@@ -110,11 +155,10 @@ def main():
     work = [(arguments.worker, entry, arguments.cases, arguments.seed, arguments.first) for entry in chosen]
     live = sys.stderr.isatty()
     results = []
-    with Pool(min(os.cpu_count() or 1, len(work))) as pool:
-        bar(0, len(work), "", live)
-        for result in pool.imap_unordered(compare, work):
-            results.append(result)
-            bar(len(results), len(work), result["op"], live)
+    bar(0, len(work), "", live)
+    for result in in_turn(work, os.cpu_count() or 1):
+        results.append(result)
+        bar(len(results), len(work), result["op"], live)
     if live:
         sys.stderr.write("\r\x1b[K")
     order = {entry["name"]: place for place, entry in enumerate(chosen)}

@@ -349,7 +349,41 @@ def inner(case, p):
 
 
 def einsum(operands, p):
-    return np.einsum(p["form"], *operands)
+    """By its definition: NumPy's own einsum of long doubles corrupts its heap (2.4.6)."""
+    inputs, _, output = p["form"].partition("->")
+    terms = inputs.split(",")
+    extra = max((x.ndim - len(t.replace("...", "")) for x, t in zip(operands, terms) if "..." in t), default=0)
+    dots = "ABCDEFGH"[:extra]
+    if "->" not in p["form"]:
+        letters = sorted(set(inputs) - set(",."))
+        output = ("..." if "..." in inputs else "") + "".join(c for c in letters if inputs.count(c) == 1)
+    output = output.replace("...", dots)
+    labels = sorted({c for t in terms for c in t.replace("...", dots) if c != ","})
+    product = None
+    for x, term in zip(operands, terms):
+        term = term.replace("...", dots)
+        # A letter twice takes the diagonal.
+        while len(set(term)) < len(term):
+            twice = next(c for c in term if term.count(c) > 1)
+            i, j = [k for k, c in enumerate(term) if c == twice][:2]
+            x = np.diagonal(x, 0, i, j)
+            term = "".join(c for k, c in enumerate(term) if k not in (i, j)) + twice
+        x = np.transpose(x, [term.index(c) for c in labels if c in term])
+        x = x.reshape([n for n in spread_out(x.shape, [c in term for c in labels])])
+        product = x if product is None else product * x
+    kept = [c for c in labels if c in output]
+    summed = tuple(k for k, c in enumerate(labels) if c not in output)
+    if product.dtype == BOOL:
+        total = np.any(product, axis=summed) if summed else product
+    else:
+        total = np.sum(product, axis=summed, dtype=product.dtype) if summed else product
+    return np.transpose(total, [kept.index(c) for c in output])
+
+
+def spread_out(shape, present):
+    """The lengths of axes that are there, 1 for those that are not."""
+    lengths = iter(shape)
+    return [next(lengths) if there else 1 for there in present]
 
 
 def letters(case, p):

@@ -7,7 +7,8 @@ use std::{collections::BTreeMap, fs};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{step::Finding, workspace};
+use crate::step::Finding;
+use crate::workspace::{self, Metadata};
 
 /// An example of crossover-core that prints every page as JSON.
 const PROGRAM: &str = "reference";
@@ -37,12 +38,17 @@ pub fn check() -> Result<Finding> {
 }
 
 fn pages() -> Result<BTreeMap<String, String>> {
-    let mut command = workspace::cargo();
-    // With the features of the whole workspace, so that nothing is built that tests and lints do not build too.
-    command.args(["run", "--quiet", "--package", "crossover-core", "--example", PROGRAM]);
-    let output = command.output().context("could not start cargo")?;
+    let mut build = workspace::cargo();
+    // With the features of the whole workspace, so that nothing is built that the tests do not build too.
+    build.args(["build", "--quiet", "--workspace", "--all-features", "--example", PROGRAM]);
+    let built = build.output().context("could not start cargo")?;
+    if !built.status.success() {
+        bail!("`{}` failed:\n{}", workspace::spell(&build), String::from_utf8_lossy(&built.stderr));
+    }
+    let program = Metadata::read()?.target_directory.join("debug/examples").join(PROGRAM);
+    let output = workspace::command(&program).output().context("could not start the example")?;
     if !output.status.success() {
-        bail!("`{}` failed:\n{}", workspace::spell(&command), String::from_utf8_lossy(&output.stderr));
+        bail!("{} failed:\n{}", program.display(), String::from_utf8_lossy(&output.stderr));
     }
     serde_json::from_slice(&output.stdout).context("the pages are no JSON object")
 }

@@ -163,6 +163,7 @@ impl Array {
     /// # Ok::<(), crossover_array::Error>(())
     /// ```
     pub fn find_nan(&self) -> Result<Option<NanOrigin>> {
+        self.check()?;
         let node = self.node();
         let steps = steps(&node);
         for step in &steps {

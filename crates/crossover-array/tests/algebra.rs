@@ -358,6 +358,18 @@ fn convolutions_agree_whichever_way_they_are_computed() -> Result<()> {
 }
 
 #[test]
+fn equal_eigenvalues_have_vectors_too() -> Result<()> {
+    // 7 on the diagonal of equal rows: 7 is an eigenvalue five times, and differences of two of them are rounding.
+    let row = Array::from([0.912868f32, 0.7201392, 0.8542317, -0.23596546, -0.9824953, -0.8176411]);
+    let a = row.broadcast_to([6, 6]) + Array::eye::<f32>(6) * 7.0;
+    let (w, v) = linalg::eig(&a);
+    let residual = a.astype(DType::C64).matmul(&v) - &v * &w;
+    assert!(residual.abs().max(()).item::<f32>()? < 1e-4);
+    assert!((v.abs().square().sum(0) - 1.0).abs().max(()).item::<f32>()? < 1e-5);
+    Ok(())
+}
+
+#[test]
 fn determinants_survive_pivots_without_an_inverse() -> Result<()> {
     // Equal columns: elimination leaves ever smaller rounding errors, and the inverse of the smallest overflows.
     let column = normal(7, &[9, 1]).astype(DType::F32);
