@@ -102,7 +102,7 @@ fn put_along_axis(dice: &mut Dice) -> Case {
     let x = dice.operand(dtype, &shape, values);
     let axis = dice.axis(x.ndim());
     let at = along(dice, &x, axis);
-    let small = dice.broadcasting(&at.shape().dims().to_vec());
+    let small = dice.broadcasting(at.shape().dims());
     let written = dice.operand(dtype, &small, values);
     let result = x.put_along_axis(&at, &written, axis, how);
     Case::one([x, at, written], json!({"axis": axis, "how": name}), result)

@@ -102,14 +102,15 @@ fn table() -> Vec<serde_json::Value> {
     maps.chain(others).collect()
 }
 
-fn maker(name: &str) -> Option<Box<dyn Fn(&mut Dice) -> Case>> {
+/// Makes cases of one operation.
+type Maker = Box<dyn Fn(&mut Dice) -> Case>;
+
+fn maker(name: &str) -> Option<Maker> {
     if let Some(op) = crossover::core::ops::MapOp::from_name(name) {
         return Some(Box::new(move |dice| elementwise::case(op, dice)));
     }
     let mut entries = FAMILIES.iter().flat_map(|family| family.1);
-    entries
-        .find(|entry| entry.name == name)
-        .map(|entry| Box::new(entry.make) as Box<dyn Fn(&mut Dice) -> Case>)
+    entries.find(|entry| entry.name == name).map(|entry| Box::new(entry.make) as Maker)
 }
 
 #[cfg(test)]

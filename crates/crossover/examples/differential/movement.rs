@@ -95,7 +95,7 @@ fn random_indices(dice: &mut Dice, shape: &[usize]) -> (Vec<Index>, Vec<Value>) 
 
 fn slice(dice: &mut Dice) -> Case {
     simple(dice, 0, |dice, x| {
-        let (indices, written) = random_indices(dice, &x.shape().dims().to_vec());
+        let (indices, written) = random_indices(dice, x.shape().dims());
         (json!({"indices": written}), x.slice(Indices::from(indices)))
     })
 }
@@ -103,9 +103,9 @@ fn slice(dice: &mut Dice) -> Case {
 fn assign(dice: &mut Dice) -> Case {
     let x = dice.any(&DType::ALL, 0, 3).copy();
     let before = x.copy();
-    let (indices, written) = random_indices(dice, &x.shape().dims().to_vec());
+    let (indices, written) = random_indices(dice, x.shape().dims());
     let part = x.slice(Indices::from(indices));
-    let small = dice.broadcasting(&part.shape().dims().to_vec());
+    let small = dice.broadcasting(part.shape().dims());
     let values = dice.values();
     let value = dice.operand(x.dtype(), &small, values);
     let results = before.eval().map(drop).and_then(|()| part.assign(&value)).map(|()| vec![x]);
