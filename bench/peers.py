@@ -25,6 +25,7 @@ def parse() -> argparse.Namespace:
     which.add_argument("--peers-only", action="store_true", help="leave ours out")
     which.add_argument("--ours-only", action="store_true", help="leave the peers out")
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="workloads whose name contains NAME")
+    parser.add_argument("--group", default="main", metavar="NAME", help="main, or functions: each one by itself")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where to write the results")
     parser.add_argument("--quick", action="store_true", help="0.5 s per workload and engine instead of 3")
     parser.add_argument("--threads", type=int, metavar="N", help="cores for every engine; all when not given")
@@ -105,9 +106,13 @@ def main() -> int:
     from timing import FEWEST_ROUNDS
     from worker import Worker, WorkerError
 
-    chosen = [w for w in WORKLOADS if not arguments.only or any(part in w.name for part in arguments.only)]
+    group = [w for w in WORKLOADS if w.group == arguments.group]
+    if not group:
+        print(f"no group is called {arguments.group}; there are: {' '.join(sorted({w.group for w in WORKLOADS}))}")
+        return 2
+    chosen = [w for w in group if not arguments.only or any(part in w.name for part in arguments.only)]
     if not chosen:
-        print(f"no workload matches; there are: {' '.join(w.name for w in WORKLOADS)}")
+        print(f"no workload matches; there are: {' '.join(w.name for w in group)}")
         return 2
     if arguments.peers_only:
         chosen = [w for w in chosen if not w.ours_only]
@@ -157,7 +162,7 @@ def main() -> int:
         "versions": {worker.name: worker.version for worker in peers + ([ours] if ours else [])},
         "results": results,
     }
-    path = arguments.json or report.default_path(HERE / "results", machine.processor(), threads)
+    path = arguments.json or report.default_path(HERE / "results", machine.processor(), threads, arguments.group)
     report.write(path, document)
     print(f"\nwritten to {path.relative_to(machine.ROOT) if path.is_relative_to(machine.ROOT) else path}")
     return 1 if any(verdict["met"] is False for *_, verdict in rows) else 0

@@ -111,10 +111,10 @@ def table(rows: list[tuple], engine_names: list[str], with_ours: bool) -> str:
     return "\n".join(text)
 
 
-def default_path(folder: Path, processor: str, threads: int) -> Path:
-    """Named after the processor, never after the host."""
+def default_path(folder: Path, processor: str, threads: int, group: str) -> Path:
+    """Named after the processor, never after the host; pages of figures are made from the main group, named cpu."""
     slug = re.sub(r"[^a-z0-9]+", "-", processor.lower().replace("(r)", "").replace("(tm)", "")).strip("-")
-    return folder / f"cpu-{slug}-{threads}t-{date.today().isoformat()}.json"
+    return folder / f"{'cpu' if group == 'main' else group}-{slug}-{threads}t-{date.today().isoformat()}.json"
 
 
 def write(path: Path, document: dict) -> None:

@@ -8,6 +8,8 @@ from typing import Callable
 
 import numpy as np
 
+import functions
+
 Arrays = dict[str, np.ndarray]
 
 
@@ -34,6 +36,8 @@ class Workload:
     # Ours is timed, no peer has the notion.
     ours_only: bool = False
     notes: str = field(default="")
+    # What `--group` chooses by.
+    group: str = "main"
 
 
 def normal(shape, dtype=np.float32):
@@ -266,6 +270,25 @@ WORKLOADS = [
     ),
     Workload("plan_100", "planning a new 100-node graph", lambda rng: {}, None, 0.0, seconds_bar=1e-3, ours_only=True, accept=lambda out: True),
 ]
+
+
+def function_workload(name, function, dtype, size):
+    """One function of the group `functions`."""
+    size_name = name.rsplit("_", 1)[1].replace("1e", "10^")
+    item = np.dtype(dtype).itemsize
+    return Workload(
+        name,
+        f"{function.name} of {size_name} {np.dtype(dtype).name}",
+        functions.inputs(function, dtype, size),
+        lambda a: function.truth(*(f64(x) for x in functions.values(a))),
+        2e-5 if dtype == np.float32 else 1e-12,
+        item * size * (function.operands + (0 if function.reduces else 1)),
+        ratio_bar=functions.RATIO_BAR,
+        group="functions",
+    )
+
+
+WORKLOADS += [function_workload(*case) for case in functions.cases()]
 
 
 def error_of(workload: Workload, output: np.ndarray, reference: np.ndarray | None) -> float:

@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+import functions
+
 from engines import Engine
 from workloads import SINUSOID_D, sinusoid_frequencies
 
@@ -192,4 +194,8 @@ def reusing():
 
 def engines(threads):
     del threads  # OpenBLAS takes its number from the environment, set before the import
-    return [Engine("numpy", np.__version__, fresh()), Engine("numpy-out", np.__version__, reusing())]
+    new, old = functions.with_numpy()
+    return [
+        Engine("numpy", np.__version__, fresh() | new),
+        Engine("numpy-out", np.__version__, reusing() | old),
+    ]

@@ -3,6 +3,7 @@
 import torch
 import torch.nn.functional as F
 
+import functions
 from engines import Engine
 from workloads import SINUSOID_D, sinusoid_frequencies
 
@@ -160,7 +161,7 @@ def engines(threads):
     frequencies = torch.from_numpy(sinusoid_frequencies()).float()
     version = torch.__version__
     return [
-        Engine("torch", version, eager(frequencies)),
+        Engine("torch", version, eager(frequencies) | functions.with_torch(torch)),
         Engine("torch-out", version, reusing()),
         Engine("torch.compile", version, compiled(frequencies)),
     ]

@@ -24,6 +24,7 @@ const PROGRAM: &str = "crossover";
 ///   cargo xtask bench --peers                    ratios to the best peer, about ten minutes
 ///   cargo xtask bench --peers --only gelu        one workload
 ///   cargo xtask bench --peers --quick            fewer rounds, for a first impression
+///   cargo xtask bench --peers --group functions --only exp --quick
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Arguments {
@@ -33,6 +34,9 @@ pub struct Arguments {
     /// Do not run ours: where the bar lies on this machine
     #[arg(long)]
     peers_only: bool,
+    /// Another group of workloads: `functions` is every elementwise function and reduction by itself
+    #[arg(long, value_name = "NAME")]
+    group: Option<String>,
     /// Only the workloads whose name contains this; may be repeated
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
@@ -63,6 +67,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         (false, false) => Some("--ours-only"),
     };
     driver.args(engines);
+    if let Some(group) = &arguments.group {
+        driver.args(["--group", group]);
+    }
     for name in &arguments.only {
         driver.args(["--only", name]);
     }

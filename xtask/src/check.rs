@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 
 use crate::step::{self, Finding};
-use crate::{banned, deps, paint, performance, sizes, vector, workspace};
+use crate::{banned, deps, paint, performance, reference, sizes, vector, workspace};
 
 /// Judge the code without running it: format, lints, layering, sizes, vectorisation.
 ///
@@ -38,6 +38,8 @@ pub enum Step {
     Banned,
     /// Pages of figures say what the result files say
     Performance,
+    /// The pages of the reference say what the op table says
+    Reference,
     /// Clippy on everything, warnings are errors
     Clippy,
     /// The CPU tile loops use packed instructions
@@ -61,6 +63,7 @@ impl Step {
             Self::Sizes => sizes::check(),
             Self::Banned => banned::check(),
             Self::Performance => performance::check(),
+            Self::Reference => reference::check(),
             Self::Clippy => {
                 let mut command = workspace::cargo();
                 command.args([

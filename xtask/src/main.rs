@@ -9,10 +9,13 @@ mod bless;
 mod bundle;
 mod check;
 mod deps;
+mod differential;
+mod examples;
 mod fuzz;
 mod nvrtc;
 mod paint;
 mod performance;
+mod reference;
 mod sizes;
 mod sources;
 mod step;
@@ -45,10 +48,13 @@ enum Command {
     Bless(bless::Arguments),
     Bench(bench::Arguments),
     Fuzz(fuzz::Arguments),
+    Differential(differential::Arguments),
     /// Check that crates only depend on crates below them
     Deps,
     /// Rewrite docs/performance.md and the README's table from bench/results
     Performance,
+    /// Rewrite docs/reference/ from the op table
+    Reference,
     Vector(vector::Arguments),
     Gpu(bundle::Arguments),
 }
@@ -63,6 +69,8 @@ fn main() -> ExitCode {
         Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Deps => check::run_one(check::Step::Deps),
         Command::Performance => performance::run(),
+        Command::Reference => reference::run(),
+        Command::Differential(arguments) => differential::run(&arguments),
         Command::Vector(arguments) => vector::run(&arguments),
         Command::Gpu(arguments) => bundle::run(&arguments),
     };

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
+use crate::examples;
 use crate::nvrtc::Nvrtc;
 use crate::paint;
 use crate::tally::Tally;
@@ -14,7 +15,8 @@ use crate::workspace::{self, Metadata};
 
 /// Run every test that CI runs, and end with one line of totals.
 ///
-/// Runs unit tests, integration tests and doctests of the workspace. The kernel compile tests
+/// Runs unit tests, integration tests and doctests of the workspace, the examples of the facade, and a
+/// few cases of every operation against NumPy (`cargo xtask differential` runs many). The kernel compile tests
 /// need NVRTC, which is installed from PyPI into .venv-nvrtc the first time; without a network
 /// they are counted as skipped, and the reason is printed. Set
 /// CROSSOVER_NVRTC=/path/to/libnvrtc.so to use another one.
@@ -74,7 +76,12 @@ pub fn run_with(arguments: &Arguments, extra: &[(&str, &str)]) -> Result<bool> {
 
     let mut command = command(arguments);
     command.envs(variables);
-    let (mut tally, succeeded) = count(&mut command)?;
+    let (mut tally, mut succeeded) = count(&mut command)?;
+    if !arguments.quick && succeeded && arguments.package.is_empty() && arguments.rest.is_empty() {
+        let more = examples::run(&mut notices)?;
+        succeeded = more.failed == 0;
+        tally += more;
+    }
     let not_run = std::fs::read_to_string(&log).unwrap_or_default();
     let _ = std::fs::remove_file(&log);
     let not_run: Vec<&str> = not_run.lines().filter(|line| !line.trim().is_empty()).collect();

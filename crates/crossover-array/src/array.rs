@@ -7,7 +7,7 @@ use crossover_runtime::Buffer;
 use parking_lot::Mutex;
 
 use crate::{
-    Error, Result, convert, eval,
+    Error, Result, convert, debug, eval,
     node::{Node, State, failed_type},
     runtime::Runtime,
 };
@@ -42,6 +42,7 @@ pub struct Array {
 impl Array {
     /// An array with a cell of its own.
     pub(crate) fn from_node(node: Arc<Node>) -> Array {
+        debug::settle(&node);
         eval::limit(&node);
         Array { cell: Arc::new(Cell { ty: node.ty.clone(), version: Mutex::new(node) }), view: None }
     }

@@ -292,8 +292,8 @@ impl Array {
         Array::build([self, &second, &third], |b, [x, y, z]| compose::fma(b, x, y, z))
     }
 
-    /// Conversion to another dtype. Reals become integers towards zero and saturate, NaN becomes 0; complex numbers
-    /// do not become real ones.
+    /// Conversion to another dtype. Reals become integers towards zero and saturate, NaN becomes 0; anything becomes a
+    /// truth value, true where it is not zero; complex numbers do not become real ones.
     ///
     /// ```
     /// # use crossover_array::{Array, DType};
@@ -303,7 +303,10 @@ impl Array {
     /// ```
     #[track_caller]
     pub fn astype(&self, dtype: DType) -> Array {
-        Array::build([self], |b, [x]| compose::cast(b, x, dtype))
+        Array::build([self], |b, [x]| match dtype {
+            DType::Bool => compose::truth(b, x),
+            _ => compose::cast(b, x, dtype),
+        })
     }
 
     #[track_caller]

@@ -2,7 +2,7 @@
 
 use crossover_core::{compose, ops::MapOp};
 
-use crate::{Array, Operand};
+use crate::{Array, Operand, operand::Bound};
 
 /// Logic. Numbers count as true unless they are zero.
 impl Array {
@@ -124,17 +124,24 @@ impl Array {
         Array::build([self], |b, [x]| compose::signbit(b, x))
     }
 
-    /// The operand, but at least `low` and at most `high`.
+    /// The operand, but at least `low` and at most `high`; `()` is no bound.
     ///
     /// ```
     /// # use crossover_array::Array;
-    /// assert_eq!(Array::from([-5, 0, 5]).clip(-1, 2).to_vec::<i32>()?, [-1, 0, 2]);
+    /// let x = Array::from([-5, 0, 5]);
+    /// assert_eq!(x.clip(-1, 2).to_vec::<i32>()?, [-1, 0, 2]);
+    /// assert_eq!(x.clip((), 2).to_vec::<i32>()?, [-5, 0, 2]);
+    /// assert_eq!(x.clip(&Array::from([-9, 1, 9]), ()).to_vec::<i32>()?, [-5, 1, 9]);
     /// # Ok::<(), crossover_array::Error>(())
     /// ```
     #[track_caller]
-    pub fn clip<'a>(&self, low: impl Into<Operand<'a>>, high: impl Into<Operand<'a>>) -> Array {
-        let raised = self.binary(MapOp::Maximum, low.into());
-        raised.binary(MapOp::Minimum, high.into())
+    pub fn clip<'a>(&self, low: impl Into<Bound<'a>>, high: impl Into<Bound<'a>>) -> Array {
+        match (low.into().0, high.into().0) {
+            (None, None) => self.snapshot(),
+            (Some(low), None) => self.binary(MapOp::Maximum, low),
+            (None, Some(high)) => self.binary(MapOp::Minimum, high),
+            (Some(low), Some(high)) => self.binary(MapOp::Maximum, low).binary(MapOp::Minimum, high),
+        }
     }
 
     /// `yes` where this mask holds, `no` elsewhere, promoted and broadcast.

@@ -133,6 +133,12 @@ impl Node {
         }
     }
 
+    /// Replaces a result, which nobody has seen yet, by an error.
+    pub fn fail(&self, error: Error) {
+        self.finish(State::Failed(error.clone()));
+        *self.state.lock() = State::Failed(error);
+    }
+
     /// Takes the operands out of a node that is going away.
     fn take_args(&mut self) -> Option<Args> {
         match self.state.get_mut() {

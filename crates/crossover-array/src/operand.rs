@@ -47,11 +47,64 @@ impl From<Number> for Operand<'_> {
     }
 }
 
+/// A bound of [`Array::clip`]: an array, a host number, or `()` for none.
+///
+/// ```
+/// use crossover_array::Array;
+/// let x = Array::from([-2.0f32, 0.5, 7.0]);
+/// assert_eq!(x.clip(0.0, ()).to_vec::<f32>()?, [0.0, 0.5, 7.0]);
+/// # Ok::<(), crossover_array::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Bound<'a>(pub(crate) Option<Operand<'a>>);
+
+impl From<()> for Bound<'_> {
+    fn from((): ()) -> Self {
+        Bound(None)
+    }
+}
+
+impl<'a> From<Option<Operand<'a>>> for Bound<'a> {
+    fn from(bound: Option<Operand<'a>>) -> Bound<'a> {
+        Bound(bound)
+    }
+}
+
+impl<'a> From<Operand<'a>> for Bound<'a> {
+    fn from(bound: Operand<'a>) -> Bound<'a> {
+        Bound(Some(bound))
+    }
+}
+
+impl<'a> From<&'a Array> for Bound<'a> {
+    fn from(array: &'a Array) -> Bound<'a> {
+        Bound(Some(array.into()))
+    }
+}
+
+impl From<Array> for Bound<'_> {
+    fn from(array: Array) -> Self {
+        Bound(Some(array.into()))
+    }
+}
+
+impl From<Number> for Bound<'_> {
+    fn from(number: Number) -> Self {
+        Bound(Some(number.into()))
+    }
+}
+
 macro_rules! from_numbers {
     ($($number:ty)*) => {$(
         impl From<$number> for Operand<'_> {
             fn from(number: $number) -> Self {
                 Operand::Number(number.into())
+            }
+        }
+
+        impl From<$number> for Bound<'_> {
+            fn from(number: $number) -> Self {
+                Bound(Some(number.into()))
             }
         }
     )*};

@@ -227,7 +227,7 @@ impl Array {
 
     /// Coordinates of a grid from the coordinates along its axes: array i of the result varies along axis i only. Views.
     ///
-    /// This is NumPy's `indexing="ij"`; swap the first two axes of the results for `"xy"`.
+    /// This is NumPy's `indexing="ij"`; [`meshgrid_xy`](Array::meshgrid_xy) is its default.
     ///
     /// ```
     /// # use crossover_array::Array;
@@ -255,5 +255,21 @@ impl Array {
             array.reshape(line).broadcast_to(shape.clone())
         };
         Ok(arrays.iter().enumerate().map(along).collect())
+    }
+
+    /// As [`meshgrid`](Array::meshgrid) with the first two axes exchanged, as pictures have them: rows are y, columns are
+    /// x. This is NumPy's default, `indexing="xy"`.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let grid = Array::meshgrid_xy(&[&Array::from([1, 2]), &Array::from([10, 20, 30])])?;
+    /// assert_eq!(grid[0].to_vec::<i32>()?, [1, 2, 1, 2, 1, 2]);
+    /// assert_eq!(grid[1].shape().dims(), [3, 2]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn meshgrid_xy(arrays: &[&Array]) -> Result<Vec<Array>> {
+        let grid = Array::meshgrid(arrays)?;
+        Ok(if arrays.len() < 2 { grid } else { grid.iter().map(|x| x.swap_axes(0, 1)).collect() })
     }
 }

@@ -10,7 +10,7 @@ use crossover_cpu::{CpuBackend, Simd};
 use crossover_plan::Options;
 use crossover_runtime::{Backend, Buffer, Executor, Machine, Placement};
 
-use crate::{Error, Result};
+use crate::{Error, Result, debug::Debug};
 
 /// Devices and options for evaluating arrays.
 ///
@@ -26,6 +26,7 @@ use crate::{Error, Result};
 #[derive(Clone)]
 pub struct Runtime {
     executor: Arc<Executor>,
+    debug: Debug,
 }
 
 /// What a [`Runtime`] is made with.
@@ -35,6 +36,8 @@ pub struct Builder {
     simd: Option<Simd>,
     fusion: Option<bool>,
     memory_budget: Option<u64>,
+    eager: Option<bool>,
+    refuse_nan: Option<bool>,
 }
 
 thread_local! {
@@ -55,7 +58,7 @@ impl Runtime {
 
     /// A runtime around an executor made elsewhere.
     pub fn from_executor(executor: Executor) -> Runtime {
-        Runtime { executor: Arc::new(executor) }
+        Runtime { executor: Arc::new(executor), debug: Debug::default() }
     }
 
     /// The runtime of the innermost [`scope`](Runtime::scope) on this thread, or the shared one.
@@ -111,6 +114,10 @@ impl Runtime {
         &self.executor
     }
 
+    pub(crate) fn debug(&self) -> Debug {
+        self.debug
+    }
+
     pub(crate) fn machine(&self) -> &Arc<Machine> {
         self.executor.machine()
     }
@@ -162,6 +169,38 @@ impl Builder {
         self
     }
 
+    /// Whether every operation is computed where it is written, so that one that fails names its line at once; for
+    /// debugging. By default if the environment has `CROSSOVER_EAGER=1`. Bits do not change.
+    ///
+    /// ```
+    /// use crossover_array::{Array, Runtime, linalg};
+    /// let eager = Runtime::builder().eager(true).build()?;
+    /// let singular = Array::from([[1.0f64, 2.0], [2.0, 4.0]]);
+    /// // `check` computes nothing; the inverse was computed where it was written.
+    /// assert!(eager.scope(|| linalg::inv(&singular)).check().is_err());
+    /// assert!(linalg::inv(&singular).check().is_ok());
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    pub fn eager(mut self, eager: bool) -> Builder {
+        self.eager = Some(eager);
+        self
+    }
+
+    /// Whether a NaN made of operands without one is an error, which names the line that made it; implies
+    /// [`eager`](Builder::eager). By default if the environment has `CROSSOVER_NAN=1`.
+    ///
+    /// ```
+    /// use crossover_array::{Array, Runtime};
+    /// let strict = Runtime::builder().refuse_nan(true).build()?;
+    /// let error = strict.scope(|| Array::from([4.0f32, -1.0]).sqrt().check()).unwrap_err();
+    /// assert!(error.to_string().starts_with("sqrt: made a NaN at [1] of operands without one"));
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    pub fn refuse_nan(mut self, refuse_nan: bool) -> Builder {
+        self.refuse_nan = Some(refuse_nan);
+        self
+    }
+
     /// Makes the runtime.
     #[track_caller]
     pub fn build(self) -> Result<Runtime> {
@@ -179,6 +218,10 @@ impl Builder {
         let host: Arc<dyn Backend> = Arc::new(cpu.build().map_err(|e| Error::new(e, location))?);
         let machine = Machine::new(host, Vec::new()).map_err(|e| Error::new(e, location))?;
         let options = Options { fusion: self.fusion.unwrap_or(true) };
-        Ok(Runtime::from_executor(Executor::new(machine, options, Placement::Host)))
+        let given = Debug::from_environment();
+        let refuse_nan = self.refuse_nan.unwrap_or(given.refuse_nan);
+        let debug = Debug { eager: refuse_nan || self.eager.unwrap_or(given.eager), refuse_nan };
+        let executor = Executor::new(machine, options, Placement::Host);
+        Ok(Runtime { debug: debug.watch(), ..Runtime::from_executor(executor) })
     }
 }

@@ -280,7 +280,38 @@ impl Array {
     /// ```
     #[track_caller]
     pub fn histogram_edges(&self, edges: &Array) -> Array {
-        Array::build([self, edges], |b, [x, edges]| compose::histogram(b, x, edges, None))
+        self.histogram_edges_with(edges, None, false)
+    }
+
+    /// As [`histogram_edges`](Array::histogram_edges): the sums of the weights beside the elements, as `f64`, if there are
+    /// any; with `density`, over the length of each interval and the sum of all, so that the area is 1.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let (x, edges) = (Array::from([0.5, 1.5, 2.5]), Array::from([0.0, 1.0, 3.0]));
+    /// let weights = Array::from([1.0, 2.0, 1.0]);
+    /// assert_eq!(x.histogram_edges_with(&edges, Some(&weights), false).to_vec::<f64>()?, [1.0, 3.0]);
+    /// assert_eq!(x.histogram_edges_with(&edges, Some(&weights), true).to_vec::<f64>()?, [0.25, 0.375]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn histogram_edges_with(&self, edges: &Array, weights: Option<&Array>, density: bool) -> Array {
+        let counts = match weights {
+            None => Array::build([self, edges], |b, [x, edges]| compose::histogram(b, x, edges, None)),
+            Some(weights) => Array::build([self, edges, weights], |b, [x, edges, weights]| {
+                compose::histogram(b, x, edges, Some(weights))
+            }),
+        };
+        if !density {
+            return counts;
+        }
+        Array::build([&counts, edges], |b, [counts, edges]| {
+            let edges = compose::cast(b, edges, DType::F64)?;
+            let lengths = compose::diff(b, &edges, 0, 1)?;
+            let total = compose::sum(b, counts, &[], false)?;
+            let share = compose::binary(b, MapOp::Divide, counts, &lengths)?;
+            compose::binary(b, MapOp::Divide, &share, &total)
+        })
     }
 
     fn countable(&self, location: &'static Location<'static>) -> Result<()> {

@@ -127,7 +127,9 @@ fn einsum_has_ellipses_implicit_results_and_typed_errors() -> Result<()> {
         let error = einsum(wrong, &[&x]).check().expect_err(wrong).to_string();
         assert!(error.starts_with("einsum: ") && error.contains(what), "{wrong}: {error}");
     }
-    assert!(einsum("i,i->i", &[&Array::from([true]), &Array::from([true])]).check().is_err());
+    let (paths, ends) = (Array::from([[true, false], [true, true]]), Array::from([false, true]));
+    assert_eq!(einsum("ij,j->i", &[&paths, &ends]).to_vec::<bool>()?, [false, true]);
+    assert_eq!(einsum("ij,jk->ik", &[&paths, &paths]).to_vec::<bool>()?, [true, false, true, true]);
     Ok(())
 }
 
@@ -352,6 +354,33 @@ fn convolutions_agree_whichever_way_they_are_computed() -> Result<()> {
     assert!(large.contains("Call rfft"), "{large}");
     let small = signal::convolve(&normal(3, &[256, 256]), &normal(4, &[5, 5])).explain()?;
     assert!(small.contains("Call convolve"), "{small}");
+    Ok(())
+}
+
+#[test]
+fn equal_eigenvalues_have_vectors_too() -> Result<()> {
+    // 7 on the diagonal of equal rows: 7 is an eigenvalue five times, and differences of two of them are rounding.
+    let row = Array::from([0.912868f32, 0.7201392, 0.8542317, -0.23596546, -0.9824953, -0.8176411]);
+    let a = row.broadcast_to([6, 6]) + Array::eye::<f32>(6) * 7.0;
+    let (w, v) = linalg::eig(&a);
+    let residual = a.astype(DType::C64).matmul(&v) - &v * &w;
+    assert!(residual.abs().max(()).item::<f32>()? < 1e-4);
+    assert!((v.abs().square().sum(0) - 1.0).abs().max(()).item::<f32>()? < 1e-5);
+    Ok(())
+}
+
+#[test]
+fn determinants_survive_pivots_without_an_inverse() -> Result<()> {
+    // Equal columns: elimination leaves ever smaller rounding errors, and the inverse of the smallest overflows.
+    let column = normal(7, &[9, 1]).astype(DType::F32);
+    let equal = column.broadcast_to([9, 9]);
+    assert!(linalg::det(&equal).item::<f32>()?.abs() < 1e-6);
+    let tiny = Array::from([[1e-40f32, 0.0], [0.0, 1.0]]);
+    assert_eq!(linalg::det(&tiny).item::<f32>()?, 1e-40);
+    assert_eq!(linalg::det(&tiny.flip(0)).item::<f32>()?, -1e-40);
+    let (sign, log) = linalg::slogdet(&tiny);
+    assert_eq!(sign.item::<f32>()?, 1.0);
+    assert!((log.item::<f32>()? - -92.1034).abs() < 1e-2);
     Ok(())
 }
 

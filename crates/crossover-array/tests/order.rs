@@ -1,7 +1,7 @@
 //! Sorting, searching, sets and rearrangement at their edges.
 #![allow(clippy::unwrap_used)]
 
-use crossover_array::{Array, Complex, DType, Padding, Result, Side, bf16};
+use crossover_array::{Array, Complex, DType, Padding, Result, Side, bf16, s};
 
 #[test]
 fn sorts_put_nan_last_and_keep_equal_elements_in_order() -> Result<()> {
@@ -184,5 +184,35 @@ fn views_of_several_arrays_share_their_storage() -> Result<()> {
     assert!(Array::broadcast_arrays(&[&x, &Array::arange(2)]).is_err());
     assert!(Array::meshgrid(&[&x]).is_err());
     assert_eq!(Array::meshgrid(&[])?.len(), 0);
+    let lines = [Array::arange(2), Array::arange(3), Array::arange(4)];
+    let grid = Array::meshgrid_xy(&[&lines[0], &lines[1], &lines[2]])?;
+    assert!(grid.iter().all(|x| x.shape().dims() == [3, 2, 4]));
+    assert_eq!(grid[1].slice(s![.., 0, 0]).to_vec::<i64>()?, [0, 1, 2]);
+    assert_eq!(Array::meshgrid_xy(&[&lines[2]])?[0].shape().dims(), [4]);
+    Ok(())
+}
+
+#[test]
+fn searches_in_long_rising_lines_find_what_counting_finds() -> Result<()> {
+    // Long enough to be searched by ranks; with ties, infinities and NaN at the end.
+    for length in [63usize, 64, 65, 1000, 4097] {
+        let mut line: Vec<f32> = (0..length).map(|i| ((i * i) % 997) as f32 - 300.0).collect();
+        line[0] = f32::NEG_INFINITY;
+        line[length / 2] = f32::INFINITY;
+        line[length - 1] = f32::NAN;
+        let sorted = Array::from_vec(line, [length]).sort(0);
+        let known = sorted.to_vec::<f32>()?;
+        let wanted: Vec<f32> = (0..2 * length).map(|i| ((i * 7) % 1500) as f32 / 1.5 - 320.0).collect();
+        let values = Array::from_vec(wanted.clone(), [2 * length]);
+        let before =
+            |v: f32, equal: bool| known.iter().filter(|&&x| x < v || (equal && x == v)).count() as i64;
+        let left = sorted.searchsorted(&values, Side::Left).to_vec::<i64>()?;
+        let right = sorted.searchsorted(values.flip(0), Side::Right).flip(0).to_vec::<i64>()?;
+        for (i, &v) in wanted.iter().enumerate() {
+            assert_eq!((left[i], right[i]), (before(v, false), before(v, true)), "{v} in {length}");
+        }
+        let nan = sorted.searchsorted(f32::NAN, Side::Left).item::<i64>()?;
+        assert_eq!(nan, length as i64 - 1);
+    }
     Ok(())
 }

@@ -46,7 +46,7 @@ const REDUCTIONS: &str = "
 sum      i64  i64  i64  i64  i64  u64  u64  u64  u64  f16  f32  f64  c64 c128
 prod     i64  i64  i64  i64  i64  u64  u64  u64  u64  f16  f32  f64  c64 c128
 mean     f64  f64  f64  f64  f64  f64  f64  f64  f64  f16  f32  f64  c64 c128
-var      f64  f64  f64  f64  f64  f64  f64  f64  f64  f16  f32  f64    -    -
+var      f64  f64  f64  f64  f64  f64  f64  f64  f64  f16  f32  f64  f32  f64
 max     bool   i8  i16  i32  i64   u8  u16  u32  u64  f16  f32  f64    -    -
 argmax   i64  i64  i64  i64  i64  i64  i64  i64  i64  i64  i64  i64    -    -
 any     bool bool bool bool bool bool bool bool bool bool bool bool bool bool

@@ -7,6 +7,7 @@ use std::{
     collections::HashMap,
     io::{BufRead, Write},
     path::Path,
+    sync::OnceLock,
     time::Instant,
 };
 
@@ -14,7 +15,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use crossover::{Array, Complex, DType, Element, Runtime, Simd, fft, linalg, random::Key, signal};
 use serde::Deserialize;
 
-use crate::expressions;
+use crate::{expressions, functions};
 
 /// Answer requests of the benchmark driver on standard input.
 #[derive(clap::Args)]
@@ -179,7 +180,7 @@ impl Worker {
                 let simd = Simd::detect().name().to_lowercase().replace('-', "");
                 Ok(format!("crossover {} {simd}", env!("CARGO_PKG_VERSION")))
             }
-            ["list"] => Ok(WORKLOADS.iter().map(|w| w.name).collect::<Vec<_>>().join(" ")),
+            ["list"] => Ok(workloads().iter().map(|w| w.name).collect::<Vec<_>>().join(" ")),
             ["prepare", name, folder] => self.prepare(find(name)?, Path::new(folder)),
             ["run", name, count] => {
                 let count = count.parse::<u32>().ok().filter(|&n| n > 0);
@@ -254,9 +255,23 @@ impl Worker {
     }
 }
 
+/// Every workload: those of the main group, and each function by itself.
+fn workloads() -> &'static [Workload] {
+    static ALL: OnceLock<Vec<Workload>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let single = functions::cases().map(|(name, function)| Workload {
+            // Made once, for as long as the program runs.
+            name: name.leak(),
+            operands: function.operands,
+            form: "one kernel",
+            work: function.work,
+        });
+        WORKLOADS.into_iter().chain(single).collect()
+    })
+}
+
 fn find(name: &str) -> Result<&'static Workload> {
-    static ALL: [Workload; WORKLOADS.len()] = WORKLOADS;
-    ALL.iter().find(|w| w.name == name).ok_or_else(|| anyhow!("there is no workload `{name}`"))
+    workloads().iter().find(|w| w.name == name).ok_or_else(|| anyhow!("there is no workload `{name}`"))
 }
 
 fn operands<'a>(prepared: &'a HashMap<&str, Vec<Array>>, workload: &Workload) -> Result<&'a [Array]> {

@@ -8,6 +8,8 @@ mod bench_worker;
 mod doctor;
 mod explain;
 mod expressions;
+mod functions;
+mod log;
 mod report;
 mod tour;
 mod units;
@@ -34,7 +36,8 @@ Examples:
   crossover explain docs/graphs/softmax.graph    which kernels a computation becomes
   crossover tour --json | jq '.results[] | select(.roof_fraction < 0.5)'
 
-Every command takes --json; docs/json.md describes the shapes. NO_COLOR=1 turns colours off.";
+Every command takes --json; docs/json.md describes the shapes. NO_COLOR=1 turns colours off.
+CROSSOVER_LOG=debug (or crossover::launch=trace) shows plans, transfers and launches as they happen.";
 
 #[derive(Subcommand)]
 enum Command {
@@ -53,12 +56,12 @@ fn main() -> ExitCode {
         console::set_colors_enabled_stderr(false);
     }
     let arguments = Arguments::parse();
-    let outcome = match arguments.command {
+    let outcome = log::start().and_then(|()| match arguments.command {
         Command::Tour(arguments) => tour::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::BenchWorker(arguments) => bench_worker::run(&arguments),
-    };
+    });
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,

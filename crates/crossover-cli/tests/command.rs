@@ -46,6 +46,21 @@ fn with_input(arguments: &[&str], input: &[u8]) -> Output {
 }
 
 #[test]
+fn the_log_shows_plans_and_launches_and_refuses_nonsense() {
+    let logged = |value| {
+        command(&["tour", "--quick", "--only", "softmax"])
+            .env("CROSSOVER_LOG", value)
+            .output()
+            .expect("it starts")
+    };
+    let said = text(&logged("crossover::plan=debug,crossover::launch=trace").stderr);
+    assert!(said.contains("crossover::plan: planned") && said.contains("crossover::launch: ran"), "{said}");
+    let refused = logged("launch=loud");
+    assert!(!refused.status.success());
+    assert!(text(&refused.stderr).contains("CROSSOVER_LOG=launch=loud"));
+}
+
+#[test]
 fn a_quick_tour_checks_every_result() {
     let tour = json(&["tour", "--quick", "--json"]);
     let results = tour["results"].as_array().expect("results");

@@ -137,7 +137,15 @@ impl Executor {
             return Ok(found);
         }
         self.stats.planned.fetch_add(1, Ordering::Relaxed);
+        let start = Instant::now();
         let plan = Plan::new(graph, self.options)?;
+        tracing::debug!(
+            target: "crossover::plan",
+            nodes = graph.nodes().len(),
+            kernels = plan.launches.len(),
+            micros = start.elapsed().as_micros() as u64,
+            "planned"
+        );
         let prepared = Arc::new(Prepared::new(plan, self.machine.devices().count()));
         self.cache.insert(graph.clone(), prepared.clone());
         Ok(prepared)
@@ -206,6 +214,13 @@ impl Executor {
             Err(error) if device != Device::HOST && is_device_fault(&error) => {
                 // A device that cannot run this kernel, or has just failed: the host computes the same bits.
                 self.stats.fallbacks.fetch_add(1, Ordering::Relaxed);
+                tracing::warn!(
+                    target: "crossover::fallback",
+                    kernel = %launch.name,
+                    device = self.machine.backend(device).name(),
+                    %error,
+                    "the host takes over"
+                );
                 for written in launch.kernel.writes() {
                     if let Some(buffer) = &buffers[written.0 as usize] {
                         buffer.invalidate(device);
@@ -241,6 +256,8 @@ impl Executor {
             if moved {
                 self.stats.transfers.fetch_add(1, Ordering::Relaxed);
                 self.stats.transferred.fetch_add(buffer.bytes() as u64, Ordering::Relaxed);
+                let device = self.machine.backend(device).name();
+                tracing::debug!(target: "crossover::transfer", bytes = buffer.bytes(), device, "moved");
             }
             inputs.push(block);
         }
@@ -250,11 +267,23 @@ impl Executor {
         }
         let arguments = prepared.signatures[at].launch(&inputs, &outputs, scalars)?;
         self.stats.launches.fetch_add(1, Ordering::Relaxed);
-        if !self.trace.is_on() {
+        let logs = tracing::enabled!(target: "crossover::launch", tracing::Level::TRACE);
+        if !self.trace.is_on() && !logs {
             return executable.run(&arguments);
         }
         let start = Instant::now();
         executable.run(&arguments)?;
+        tracing::trace!(
+            target: "crossover::launch",
+            kernel = %launch.name,
+            device = self.machine.backend(device).name(),
+            bytes = launch.cost.read + launch.cost.written,
+            micros = start.elapsed().as_micros() as u64,
+            "ran"
+        );
+        if !self.trace.is_on() {
+            return Ok(());
+        }
         self.trace.record(Span {
             name: launch.name.clone(),
             device,

@@ -68,6 +68,25 @@
 //! assert_eq!(error.location().file(), file!());
 //! ```
 //!
+//! # Finding mistakes
+//!
+//! [`find_nan`](Array::find_nan) names the operation and the line that made the first NaN. With `CROSSOVER_EAGER=1` in the
+//! environment, or on a runtime made [`eager`](Builder::eager), every operation is computed where it is written; with
+//! `CROSSOVER_NAN=1` ([`refuse_nan`](Builder::refuse_nan)) a NaN made of operands without one is an error there.
+//!
+//! ```
+//! # use crossover::prelude::*;
+//! let x = Array::from([2.0f32, 0.0]);
+//! let y = (&x / &x).log() * 2.0; // 0/0
+//! let origin = y.find_nan()?.expect("the second element is NaN");
+//! assert_eq!((origin.op(), origin.index()), ("divide", &[1][..]));
+//! assert_eq!(origin.location().file(), file!());
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! Plans, launches, transfers and fallbacks are [`tracing`](https://docs.rs/tracing) events with targets `crossover::plan`,
+//! `crossover::launch`, `crossover::transfer` and `crossover::fallback`; any subscriber shows them. Nothing is ever sent anywhere.
+//!
 //! # Random numbers
 //!
 //! Keys are explicit: the same key and shape give the same numbers everywhere.
@@ -109,9 +128,9 @@
 //! ```
 
 pub use crossover_array::{
-    Array, Axes, Builder, Complex, DType, Dims, Element, Error, Graph, Index, Indices, Key, Kind, MatrixNorm,
-    Number, Operand, Padding, Result, Runtime, Scalar, Scatter, Shape, Side, Simd, Unique, bf16, einsum,
-    eval_all, f16, fft, io, keepdims, linalg, random, s, signal,
+    Array, Axes, Bound, Builder, Complex, DType, Dims, Element, Error, Graph, Index, Indices, Key, Kind,
+    MatrixNorm, NanOrigin, Number, Operand, Padding, Result, Rows, Runtime, Scalar, Scatter, Shape, Side,
+    Simd, Unique, bf16, einsum, eval_all, f16, fft, io, keepdims, linalg, random, s, signal,
 };
 /// Graphs, ops, dtypes and the reference interpreter.
 pub use crossover_core as core;

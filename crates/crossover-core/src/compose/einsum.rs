@@ -11,7 +11,7 @@ use super::{
     expand, matmul, reduce,
 };
 use crate::{
-    DTypeSet, Error, Result, Shape,
+    DType, Error, Result, Shape,
     ops::{MapOp, reduce::ReduceOp},
 };
 
@@ -74,8 +74,11 @@ pub fn einsum<B: Build>(b: &mut B, subscripts: &str, operands: &[B::Value]) -> R
         return Err(wrong(format!("`{subscripts}` has {} operands, {} given", inputs.len(), operands.len())));
     }
     let dtype = operands[1..].iter().fold(b.ty(&operands[0]).dtype, |d, x| d.promote(b.ty(x).dtype));
-    if !DTypeSet::NUMBER.contains(dtype) {
-        return Err(Error::DType { op: "einsum", dtype, supported: DTypeSet::NUMBER.to_string() });
+    if dtype == DType::Bool {
+        // As in NumPy, a product of truth values is and, a sum is or: the numbers 0 and 1, counted and compared with 0.
+        let counted = operands.iter().map(|x| cast(b, x, DType::I64)).collect::<Result<Vec<_>>>()?;
+        let sums = einsum(b, subscripts, &counted)?;
+        return cast(b, &sums, DType::Bool);
     }
     let mut lengths = Lengths(Vec::new());
     let mut written = Vec::new();

@@ -171,7 +171,8 @@ fn frequencies<B: Build>(
         return Err(Error::Value { op, what });
     }
     let index = b.push(Op::Index { shape: Shape::from([count]), axis: 0 }, &[])?;
-    let index = if count == n {
+    // Two points have as many frequencies as their half has, and yet only one rule gives the sign of the last.
+    let index = if op == "fftfreq" {
         // From the middle on, frequencies count up to zero.
         let late = super::with_number(b, MapOp::GreaterEqual, &index, n.div_ceil(2) as i64)?;
         let below = super::with_number(b, MapOp::Subtract, &index, n as i64)?;

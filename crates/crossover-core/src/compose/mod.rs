@@ -22,6 +22,7 @@ pub mod linalg;
 mod logsumexp;
 mod matmul;
 mod mean;
+mod nextafter;
 mod norm;
 mod normal;
 mod pad;
@@ -166,6 +167,10 @@ pub fn unary<B: Build>(b: &mut B, op: MapOp, x: &B::Value) -> Result<B::Value> {
 /// An elementwise op of two operands, promoted and broadcast.
 pub fn binary<B: Build>(b: &mut B, op: MapOp, x: &B::Value, y: &B::Value) -> Result<B::Value> {
     let [x, y] = aligned(b, op.name(), [x, y], |dtype| operand_dtype(op, dtype))?;
+    let dtype = b.ty(&x).dtype;
+    if op == MapOp::Nextafter && dtype.is_half() {
+        return nextafter::narrow(b, &x, &y, dtype);
+    }
     b.push(Op::Map(op), &[&x, &y])
 }
 

@@ -4,11 +4,12 @@ use super::{
     Build, binary, cast, count, expand, floating, mean, reduce, resolve, unary, widened, with_number,
 };
 use crate::{
-    Error, Number, Result,
+    Number, Result,
     ops::{MapOp, reduce::ReduceOp},
 };
 
-/// Variance over axes; none means all. Divides by n - `correction`.
+/// Variance over axes; none means all. Divides by n - `correction`. That of complex numbers is real: the mean of the
+/// squared distances from their mean.
 pub fn var<B: Build>(
     b: &mut B,
     x: &B::Value,
@@ -36,13 +37,8 @@ pub fn std<B: Build>(
 }
 
 fn float_dtype<B: Build>(b: &mut B, x: &B::Value) -> Result<crate::DType> {
-    let dtype = b.ty(x).dtype;
-    if dtype.is_complex() {
-        let supported = crate::DTypeSet::REAL.to_string();
-        return Err(Error::DType { op: "var", dtype, supported });
-    }
     let x = floating(b, x)?;
-    Ok(b.ty(&x).dtype)
+    Ok(b.ty(&x).dtype.real())
 }
 
 fn wide_var<B: Build>(
@@ -59,7 +55,13 @@ fn wide_var<B: Build>(
     let centre = mean(b, &x, axes, true)?;
     let centre = expand(b, &centre, &shape)?;
     let distance = binary(b, MapOp::Subtract, &x, &centre)?;
-    let squares = unary(b, MapOp::Square, &distance)?;
+    let squares = if b.ty(&distance).dtype.is_complex() {
+        let (re, im) = (unary(b, MapOp::Real, &distance)?, unary(b, MapOp::Imag, &distance)?);
+        let (re, im) = (unary(b, MapOp::Square, &re)?, unary(b, MapOp::Square, &im)?);
+        binary(b, MapOp::Add, &re, &im)?
+    } else {
+        unary(b, MapOp::Square, &distance)?
+    };
     let total = reduce(b, ReduceOp::Sum, &squares, axes, keepdims)?;
     // As NumPy: no degrees of freedom left gives NaN or infinity, not an error.
     let freedom = (n as f64 - correction).max(0.0);

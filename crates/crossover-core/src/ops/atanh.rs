@@ -53,13 +53,26 @@ impl Unary for Atanh {
         // log1p(4x/((1 - x)² + y²))/4 for the right half plane, and half the angle of 1 - z² + 2iy.
         let x = z.re.magnitude();
         let beside = one - x;
-        let under = beside.fma(beside, z.im * z.im);
-        let re = L::real(0.25) * Log1p::float(L::real(4.0) * x / under);
+        let high = z.im.magnitude();
+        let under = beside.fma(beside, high * high);
+        // Right above or below 1 the square of y may vanish although y does not; there it is log(2/y)/2, with a power
+        // of two taken out so that the quotient does not overflow.
+        let (small, scale) =
+            (2f64.powi(if L::DIGITS == 24 { -60 } else { -500 }), if L::DIGITS == 24 { 32 } else { 256 });
+        let close = beside.is_eq(zero) & high.is_lt(L::real(small));
+        let ratio =
+            L::select(close, L::real(2.0) / (high * L::real(2f64.powi(scale))), L::real(4.0) * x / under);
+        let log = Log1p::float(ratio);
+        let re = L::select(
+            close,
+            log.fma(L::real(0.5), L::real(0.5 * f64::from(scale) * std::f64::consts::LN_2)),
+            L::real(0.25) * log,
+        );
         let along = beside.fma(one + x, -(z.im * z.im));
         let im = L::real(0.5) * Atan2::float(z.im + z.im, along);
         // Far away it is 1/z and a right angle.
         let far = plane::is_far(z);
-        let (across, high) = (z.re.magnitude(), z.im.magnitude());
+        let across = x;
         let large = L::select(across.is_gt(high), across, high);
         let endless = across.is_eq(L::real(f64::INFINITY)) | high.is_eq(L::real(f64::INFINITY));
         let (u, v) = (across / large, high / large);
@@ -74,6 +87,23 @@ impl Unary for Atanh {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn beside_one_the_real_part_is_finite_unless_the_imaginary_part_is_zero() {
+        let single = |im: f32| Atanh::complex(Cx { re: 1.0f32, im }).re;
+        let double = |im: f64| Atanh::complex(Cx { re: -1.0f64, im }).re;
+        for exponent in [-149, -126, -70, -61, -59, -30] {
+            let want = 0.5 * (2f64 / 2f64.powi(exponent)).ln();
+            assert!((single(2f64.powi(exponent) as f32) as f64 - want).abs() < 1e-5, "2^{exponent}");
+        }
+        for exponent in [-1074i32, -1022, -600, -501, -499, -100] {
+            let want = 0.5 * (1.0 - f64::from(exponent)) * std::f64::consts::LN_2;
+            // In two steps: the inverse of the smallest number is not finite.
+            let im = 2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2);
+            assert!((double(im) + want).abs() < 1e-12, "2^{exponent}");
+        }
+        assert_eq!(single(0.0), f32::INFINITY);
+    }
 
     #[test]
     fn special_values() {

@@ -2,7 +2,7 @@
 
 use super::{
     Cost, NanRule, OpInfo, Unary,
-    parts::{angle::is_huge, hyperbolic::hyperbolic, plane},
+    parts::{angle::is_huge, exponential::wide_limit, hyperbolic::hyperbolic, plane},
 };
 use crate::{
     DTypeSet,
@@ -23,7 +23,7 @@ impl Unary for Cosh {
 
     #[inline(always)]
     fn float<L: FloatLane>(x: L) -> L {
-        let both = hyperbolic(x.magnitude());
+        let both = hyperbolic(x.magnitude(), wide_limit());
         L::select(x.is_nan(), L::nan(), both.scale(both.cosh))
     }
     #[inline(always)]
@@ -43,6 +43,13 @@ impl Unary for Cosh {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn complex_parts_are_finite_as_long_as_their_products_are() {
+        let got = Cosh::complex(Cx { re: 190.0f32, im: f32::from_bits(1) }).im as f64;
+        let want = 0.5 * (190f64 - 149.0 * std::f64::consts::LN_2).exp();
+        assert!((got / want - 1.0).abs() < 1e-6, "{got} {want}");
+    }
 
     #[test]
     fn special_values() {

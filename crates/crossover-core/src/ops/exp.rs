@@ -57,6 +57,21 @@ mod tests {
     }
 
     #[test]
+    fn complex_parts_are_finite_as_long_as_their_products_are() {
+        let at = |re, im| Exp::complex(Cx { re, im });
+        // e^190 times the smallest number, and e^100 times a subnormal number with few digits.
+        let want = (190f64 - 149.0 * std::f64::consts::LN_2).exp();
+        assert!((at(190.0f32, f32::from_bits(1)).im as f64 / want - 1.0).abs() < 1e-6);
+        let want = 100f64.exp() * 3.0 * 2f64.powi(-149);
+        assert!((at(100.0f32, f32::from_bits(3)).im as f64 / want - 1.0).abs() < 1e-6);
+        assert_eq!(at(193.0f32, f32::from_bits(1)).im, f32::INFINITY);
+        let want = (1450f64 - 1074.0 * std::f64::consts::LN_2).exp();
+        let got = Exp::complex(Cx { re: 1450.0f64, im: 5e-324 }).im;
+        assert!((got / want - 1.0).abs() < 1e-13);
+        assert_eq!(at(-150.0f32, 1.0), Cx { re: 0.0, im: 0.0 });
+    }
+
+    #[test]
     fn range_ends_overflow_and_underflow_gradually() {
         // The largest argument with a finite result, and the next.
         let top = f32::from_bits(0x42b1_7217);

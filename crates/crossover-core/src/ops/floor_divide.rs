@@ -34,7 +34,7 @@ impl Binary for FloorDivide {
         let value = L::select(above & small, whole - one, whole);
         // A zero keeps the sign of the quotient; a negative operand over infinity is below zero, so -1.
         let opposite = (a.is_lt(zero) & b.is_gt(zero)) | (a.is_gt(zero) & b.is_lt(zero));
-        let value = L::select(value.is_eq(zero), quotient, value);
+        let value = L::select(value.is_eq(zero), zero.with_sign(quotient), value);
         let value = L::select(quotient.is_eq(zero) & opposite, -one, value);
         // As in NumPy and Python: an infinite operand has no remainder, hence no floor.
         let endless = a.magnitude().is_eq(L::real(f64::INFINITY)) & b.is_ne(zero);
@@ -65,6 +65,10 @@ mod tests {
         assert_eq!(f(-1.0, 0.1), -10.0);
         assert_eq!(f(7.0, -2.0), -4.0);
         assert_eq!(f(6.0, 3.0), 2.0);
+        assert_eq!(f(1.0, 3.0).to_bits(), 0f64.to_bits());
+        assert_eq!(f(-1.0, -3.0).to_bits(), 0f64.to_bits());
+        assert_eq!(f(1.0, -3.0), -1.0);
+        assert_eq!(FloorDivide::float(2.0f32, 3.0).to_bits(), 0);
         assert_eq!(FloorDivide::float(1.0f32, 0.1), 9.0);
         assert_eq!(f(1e300, 1e-5), 1e300 / 1e-5);
         assert_eq!(f(-1.0, f64::INFINITY), -1.0);

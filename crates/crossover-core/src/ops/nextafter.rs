@@ -10,7 +10,7 @@ use crate::{
 pub struct Nextafter;
 
 impl Binary for Nextafter {
-    // 16-bit floats compute in `f32`, whose neighbours round back to where they came from.
+    // 16-bit floats compute in `f32`, whose neighbours round back to where they came from: `compose::binary` has theirs.
     const INFO: OpInfo = OpInfo::new(
         "nextafter",
         DTypeSet::FLOAT32_64,

@@ -39,6 +39,18 @@ impl ReduceOp {
         }
     }
 
+    /// One sentence for the reference.
+    pub const fn doc(self) -> &'static str {
+        match self {
+            ReduceOp::Sum => "Sum in the canonical order; the empty sum is +0.",
+            ReduceOp::Prod => "Product in the canonical order; the empty product is 1.",
+            ReduceOp::Min => "Smallest element; NaN wins, and -0 is smaller than +0.",
+            ReduceOp::Max => "Largest element; NaN wins, and +0 is larger than -0.",
+            ReduceOp::ArgMin => "Index of the first smallest element, or of the first NaN.",
+            ReduceOp::ArgMax => "Index of the first largest element, or of the first NaN.",
+        }
+    }
+
     /// The reduction with this name.
     pub fn from_name(name: &str) -> Option<ReduceOp> {
         Self::ALL.into_iter().find(|op| op.name() == name)

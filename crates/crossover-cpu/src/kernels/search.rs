@@ -1,4 +1,8 @@
 //! Where values belong in a sorted line, by bisection.
+//!
+//! A line that is searched often enough is first turned into ranks in a row, and looked over: where they rise, bisection with a
+//! length that all lanes share finds the same places with less work per step and more loads under way. A line that does not
+//! rise has the one result that plain bisection gives.
 #![allow(unsafe_code)]
 
 use std::sync::Arc;
@@ -21,6 +25,10 @@ use crate::{
 const LANES: usize = 8;
 /// Values below which one thread does everything.
 const ALONE: usize = 4 << 10;
+/// Values that are searched for together in a line of ranks.
+const WIDE: usize = 16;
+/// Elements from which a line is worth turning into ranks.
+const LONG: usize = 64;
 
 /// `searchsorted` made ready.
 #[derive(Debug)]
@@ -35,8 +43,8 @@ pub struct Search {
     threads: Arc<Threads>,
 }
 
-/// Start, stride and length of the line; start and step of the values; results and their number.
-type RunFn = unsafe fn((*const u8, isize, usize), (*const u8, isize), *mut i64, usize);
+/// Addresses of line, values and results.
+type RunFn = unsafe fn(&Search, usize, usize, usize);
 
 impl Search {
     /// Prepares a call.
@@ -63,25 +71,91 @@ impl Executable for Search {
         if self.count == 0 {
             return Ok(());
         }
-        let (start, stride, length) = self.line;
+        // SAFETY: `Launch::new` has checked all blocks.
+        unsafe { (self.run)(self, line, values, to) };
+        Ok(())
+    }
+}
+
+impl Search {
+    /// Calls `work` with parts of the values, on as many threads as pay: start and step of some values, the place of their
+    /// results, and their number.
+    fn each(&self, values: usize, to: usize, work: impl Fn(*const u8, isize, *mut i64, usize) + Sync) {
         let alone = self.count <= ALONE;
         let grain = if alone { self.count } else { self.count.div_ceil(8 * self.threads.count()) };
-        let at = |block: usize, position: isize| {
-            (block as *const u8).wrapping_offset(position * self.size as isize)
-        };
         self.threads.each(self.count, grain, |range| {
             let mut done = range.start;
             self.values.runs(range.start, range.len(), |position, step, n| {
-                let line = (at(line, start), stride, length);
-                // SAFETY: `Launch::new` has checked all blocks; ranges of the result are disjoint.
-                unsafe {
-                    let to = (to as *mut i64).add(done);
-                    (self.run)(line, (at(values, self.offset + position), step), to, n);
-                }
+                let at = (self.offset + position) * self.size as isize;
+                work((values as *const u8).wrapping_offset(at), step, (to as *mut i64).wrapping_add(done), n);
                 done += n;
             });
         });
-        Ok(())
+    }
+}
+
+/// # Safety
+/// The addresses are those of a launch of this call, whose elements are of type M.
+unsafe fn whole<M: Ranked<Rank: Sync>, const RIGHT: bool>(
+    search: &Search,
+    line: usize,
+    values: usize,
+    to: usize,
+) {
+    let (start, stride, length) = search.line;
+    let line = (line as *const u8).wrapping_offset(start * search.size as isize).cast::<M>();
+    if length >= LONG && search.count >= length / 8 {
+        // SAFETY: the caller's contract; the line has this many elements.
+        let ranks: Vec<M::Rank> =
+            (0..length as isize).map(|i| unsafe { *line.offset(i * stride) }.rank(false)).collect();
+        if ranks.is_sorted() {
+            // SAFETY: the caller's contract; parts of the result are disjoint.
+            return search.each(values, to, |values, step, to, n| unsafe {
+                rising::<M, RIGHT>(&ranks, (values.cast(), step), to, n);
+            });
+        }
+    }
+    let line = line as usize;
+    // SAFETY: as above.
+    search.each(values, to, |values, step, to, n| unsafe {
+        run::<M, RIGHT>((line as *const u8, stride, length), (values, step), to, n);
+    });
+}
+
+/// Bisection of ranks that rise. All lanes halve the same length, so a step is a load, a comparison and an addition.
+///
+/// # Safety
+/// Values are readable as their number and step say; `to` has room for `n` results. The line is not empty.
+unsafe fn rising<M: Ranked, const RIGHT: bool>(
+    ranks: &[M::Rank],
+    (values, step): (*const M, isize),
+    to: *mut i64,
+    n: usize,
+) {
+    let is_before = |rank: M::Rank, wanted: M::Rank| if RIGHT { rank <= wanted } else { rank < wanted };
+    let mut first = 0;
+    while first < n {
+        let lanes = WIDE.min(n - first);
+        // SAFETY: the caller's contract; lanes past the last value repeat it.
+        let wanted: [M::Rank; WIDE] = std::array::from_fn(|k| unsafe {
+            (*values.offset((first + k.min(lanes - 1)) as isize * step)).rank(false)
+        });
+        let (mut base, mut left) = ([0usize; WIDE], ranks.len());
+        while left > 1 {
+            let half = left / 2;
+            for k in 0..WIDE {
+                // SAFETY: base + left never exceeds the length, and half is below left.
+                let rank = unsafe { *ranks.get_unchecked(base[k] + half - 1) };
+                base[k] += if is_before(rank, wanted[k]) { half } else { 0 };
+            }
+            left -= half;
+        }
+        for k in 0..lanes {
+            let place = base[k] + usize::from(is_before(ranks[base[k]], wanted[k]));
+            // SAFETY: the caller's contract.
+            unsafe { *to.add(first + k) = place as i64 };
+        }
+        first += lanes;
     }
 }
 
@@ -125,8 +199,8 @@ unsafe fn run<M: Ranked, const RIGHT: bool>(
 }
 
 fn run_of(dtype: DType, right: bool) -> RunFn {
-    fn pick<M: Ranked>(right: bool) -> RunFn {
-        if right { run::<M, true> } else { run::<M, false> }
+    fn pick<M: Ranked<Rank: Sync>>(right: bool) -> RunFn {
+        if right { whole::<M, true> } else { whole::<M, false> }
     }
     match dtype {
         // Truth values are 0 and 1, whose order is that of the numbers.

@@ -164,6 +164,16 @@ impl<L: FloatLane> Split<L> {
         L::from_bits(exponent.shl(L::DIGITS - 1))
     }
 
+    /// `value · part · 2^n` for an argument `x` up to [`product_limit`]. From 60 on, 2^64 goes to the part, which may be
+    /// so small that the product is finite where `2^n` is not, or a subnormal number whose digits count.
+    #[inline(always)]
+    pub fn product(self, x: L, value: L, part: L) -> L {
+        let far = x.is_gt(L::real(60.0));
+        let shifted = L::select(far, self.shifted - L::real(64.0), self.shifted);
+        let part = L::select(far, part * L::real(2f64.powi(64)), part);
+        Split { shifted, ..self }.scale(value * part)
+    }
+
     /// `value · 2^n`, rounded once.
     #[inline(always)]
     pub fn scale(self, value: L) -> L {
@@ -178,8 +188,14 @@ pub fn limits<L: FloatLane>() -> (L, L) {
     (pick(-104.0, -746.0), pick(89.0, 710.0))
 }
 
-/// The widest range in which [`Split::scale`] works: twice that of exp, for products with something small.
+/// The widest range in which [`Split::scale`] works: twice that of exp.
 #[inline(always)]
-pub fn wide_limits<L: FloatLane>() -> (L, L) {
-    (pick(-174.0, -1410.0), pick(174.0, 1410.0))
+pub fn wide_limit<L: FloatLane>() -> L {
+    pick(174.0, 1410.0)
+}
+
+/// The largest argument whose exponential has a finite product with the smallest number: where [`Split::product`] ends.
+#[inline(always)]
+pub fn product_limit<L: FloatLane>() -> L {
+    pick(194.0, 1455.0)
 }

@@ -6,7 +6,7 @@
 use super::{
     at_most,
     double::{product, sum_ordered},
-    exponential::{Split, split, wide_limits},
+    exponential::{Split, split},
     polynomial,
 };
 use crate::lane::FloatLane;
@@ -26,13 +26,18 @@ impl<L: FloatLane> Hyperbolic<L> {
     pub fn scale(&self, value: L) -> L {
         self.split.scale(value)
     }
+
+    /// `value` times a part of a direction times the power of two, given the magnitude; see [`Split::product`].
+    #[inline(always)]
+    pub fn product(&self, size: L, value: L, part: L) -> L {
+        self.split.product(size, value, part)
+    }
 }
 
-/// Both functions of a magnitude. Beyond [`wide_limits`], where both have overflowed by far, they stay what they are
-/// there.
+/// Both functions of a magnitude. Beyond `most`, where both have overflowed by far, they stay what they are there.
 #[inline(always)]
-pub fn hyperbolic<L: FloatLane>(size: L) -> Hyperbolic<L> {
-    let split = split(at_most(size, wide_limits().1), L::real(0.0));
+pub fn hyperbolic<L: FloatLane>(size: L, most: L) -> Hyperbolic<L> {
+    let split = split(at_most(size, most), L::real(0.0));
     let (zero, half) = (L::real(0.0), L::real(0.5));
     let inverse = L::select(split.n.is_gt(L::whole(L::DIGITS as i32)), zero, split.inverse_power());
     let small = half * inverse * inverse;

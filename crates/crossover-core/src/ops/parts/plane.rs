@@ -83,13 +83,12 @@ fn finish<L: FloatLane>(angle: L, sin: L, cos: L) -> (L, L) {
 pub fn exp<L: FloatLane>(z: Cx<L>, (sin, cos): (L, L)) -> Cx<L> {
     let (zero, infinity) = (L::real(0.0), L::real(f64::INFINITY));
     // The power of two is applied to the products, which may be finite where e^x is not.
-    let (low, high) = exponential::wide_limits::<L>();
-    let inside = z.re.is_gt(low) & z.re.is_lt(high);
+    let inside = z.re.is_gt(-exponential::wide_limit::<L>()) & z.re.is_lt(exponential::product_limit());
     let split = split(L::select(inside, z.re, zero), zero);
     let mantissa = split.mantissa();
     let end = L::select(z.re.is_gt(zero), infinity, zero);
     let end = L::select(z.re.is_nan(), L::nan(), end);
-    let scaled = |part: L| L::select(inside, split.scale(mantissa * part), end * part);
+    let scaled = |part: L| L::select(inside, split.product(z.re, mantissa, part), end * part);
     let (re, im) = (scaled(cos), scaled(sin));
     // Infinite e^x without a direction: some infinity, or some zero.
     let lost = z.re.magnitude().is_eq(infinity) & !is_finite(z.im);
@@ -101,6 +100,7 @@ pub fn exp<L: FloatLane>(z: Cx<L>, (sin, cos): (L, L)) -> Cx<L> {
 /// Hyperbolic functions of the real part of a number, ready to be multiplied by sine or cosine of the imaginary part.
 struct Stretch<L: FloatLane> {
     both: Hyperbolic<L>,
+    size: L,
     inside: L::Mask,
     end: L,
 }
@@ -109,14 +109,14 @@ impl<L: FloatLane> Stretch<L> {
     #[inline(always)]
     fn new(x: L) -> Stretch<L> {
         let size = x.magnitude();
-        let (_, high) = exponential::wide_limits();
+        let most = exponential::product_limit();
         let end = L::select(x.is_nan(), L::nan(), L::real(f64::INFINITY));
-        Stretch { both: hyperbolic(size), inside: size.is_lt(high), end }
+        Stretch { both: hyperbolic(size, most), size, inside: size.is_lt(most), end }
     }
 
     #[inline(always)]
     fn times(&self, value: L, part: L) -> L {
-        L::select(self.inside, self.both.scale(value * part), self.end * part)
+        L::select(self.inside, self.both.product(self.size, value, part), self.end * part)
     }
 }
 
@@ -152,7 +152,7 @@ pub fn tanh<L: FloatLane>(z: Cx<L>, (sin, cos): (L, L)) -> Cx<L> {
     // From here on the real part is one, and the imaginary part what is left of 4·sin y·cos y·e^-2x.
     let limit: L = pick(12.0, 24.0);
     let far = size.is_ge(limit);
-    let both = hyperbolic(L::select(far, zero, size));
+    let both = hyperbolic(L::select(far, zero, size), limit);
     let (s, c) = (both.scale(both.sinh), both.scale(both.cosh));
     let under = s.fma(s, cos * cos);
     let across = sin * cos;

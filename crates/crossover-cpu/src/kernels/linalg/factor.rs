@@ -49,12 +49,48 @@ fn lu<T: Field>(a: MatMut<'_, T>) -> Result<Exchanges, Failure> {
 /// The pivots with the sign of the exchanges first; `None` if one is exactly 0.
 fn pivots<T: Field>(mut a: MatMut<'_, T>) -> Result<Option<Vec<Complex<f64>>>, Failure> {
     let n = a.nrows();
+    let given = a.to_owned();
     let exchanges = lu(a.as_mut())?;
     let sign = if exchanges.count.is_multiple_of(2) { 1.0 } else { -1.0 };
     let mut all = vec![Complex::new(sign, 0.0)];
     all.extend((0..n).map(|i| a[(i, i)].wide()));
-    // Elimination divides by a pivot of 0, so whatever comes after it means nothing.
+    // Elimination multiplies by the inverse of a pivot, which overflows where the pivot is small enough; whatever comes
+    // after it means nothing then.
+    let small =
+        |pivot: &Complex<f64>| !T::narrow(Complex::new(1.0 / pivot.norm(), 0.0)).wide().re.is_finite();
+    if all.iter().any(small) {
+        all = divided_pivots(given.as_ref());
+    }
     Ok((!all.contains(&Complex::new(0.0, 0.0))).then_some(all))
+}
+
+/// The same, by quotients that are at most 1: slow, for matrices with pivots that have no inverse.
+fn divided_pivots<T: Field>(given: MatRef<'_, T>) -> Vec<Complex<f64>> {
+    let n = given.nrows();
+    let zero = Complex::new(0.0, 0.0);
+    let mut rows: Vec<Vec<Complex<f64>>> =
+        (0..n).map(|i| (0..n).map(|j| given[(i, j)].wide()).collect()).collect();
+    let mut all = vec![Complex::new(1.0, 0.0)];
+    for j in 0..n {
+        let largest = (j..n).max_by(|&p, &q| rows[p][j].norm().total_cmp(&rows[q][j].norm())).unwrap_or(j);
+        if largest != j {
+            rows.swap(largest, j);
+            all[0] = -all[0];
+        }
+        let (head, tail) = rows.split_at_mut(j + 1);
+        let pivot = head[j][j];
+        all.push(pivot);
+        if pivot == zero {
+            return all;
+        }
+        for row in tail {
+            let factor = row[j] / pivot;
+            for (x, y) in row[j..].iter_mut().zip(&head[j][j..]) {
+                *x -= factor * y;
+            }
+        }
+    }
+    all
 }
 
 /// The determinant, without overflow on the way: the product is kept near 1, and its exponent apart.

@@ -2,11 +2,12 @@
 
 use crossover_core::ops::linalg::NO_CONVERGENCE;
 use faer::{
-    Mat, MatMut, Par,
+    Mat, MatMut, MatRef, Par,
     diag::Diag,
     dyn_stack::MemStack,
     linalg::{evd, svd::ComputeSvdVectors},
 };
+use num_complex::Complex;
 
 use super::{
     Failure,
@@ -106,11 +107,42 @@ fn self_adjoint<T: Field>(
 /// Eigenvalues, and after them right eigenvectors if they are asked for.
 pub(super) fn eig<T: Field>(a: MatMut<'_, T>, vectors: bool, out: &mut [T::Whole]) -> Result<(), Failure> {
     let n = a.nrows();
-    let (values, matrix) = T::eigen(a.as_ref(), vectors)?;
+    let (values, mut matrix) = T::eigen(a.as_ref(), vectors)?;
+    if let Some(matrix) = &mut matrix {
+        completed(a.as_ref(), &values, matrix.as_mut())?;
+    }
     let (first, rest) = out.split_at_mut(n);
     first.iter_mut().zip(values).for_each(|(x, value)| *x = value.canonical());
     if let Some(matrix) = matrix {
         write(matrix.as_ref(), rest);
+    }
+    Ok(())
+}
+
+/// Finds the vectors that back substitution has lost: where eigenvalues are equal but for rounding it may divide by what is
+/// left of their difference, and end in zeros or NaN. A vector that `A - λ` takes nearest to zero is its last right singular one.
+fn completed<T: Field>(
+    a: MatRef<'_, T>,
+    values: &[T::Whole],
+    mut matrix: MatMut<'_, T::Whole>,
+) -> Result<(), Failure> {
+    let n = a.nrows();
+    for (j, value) in values.iter().enumerate() {
+        let length: f64 = (0..n).map(|i| matrix[(i, j)].wide().norm_sqr()).sum();
+        // All others have length 1.
+        if (length - 1.0).abs() < 0.5 {
+            continue;
+        }
+        let mut shifted = Mat::<T::Whole>::from_fn(n, n, |row, column| {
+            let on = if row == column { value.wide() } else { Complex::new(0.0, 0.0) };
+            T::Whole::narrow(a[(row, column)].wide() - on)
+        });
+        let mut parts = vec![T::Whole::ZERO; n * n + n + n * n];
+        svd(shifted.as_mut(), true, &mut parts)?;
+        let last = &parts[parts.len() - n..];
+        for (i, x) in last.iter().enumerate() {
+            matrix[(i, j)] = x.conjugate();
+        }
     }
     Ok(())
 }

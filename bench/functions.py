@@ -1,0 +1,175 @@
+"""The group `functions`: every elementwise function and reduction by itself, small and large, f32 and f64.
+
+One table for the references and for the peers' forms. Ours must reach 0.8 of the best peer in each.
+"""
+
+from dataclasses import dataclass
+from typing import Callable
+
+import numpy as np
+
+SIZES = {"1e3": 1_000, "1e6": 1_000_000}
+DTYPES = {"f32": np.float32, "f64": np.float64}
+RATIO_BAR = 0.8
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of one or two operands, evenly random between two numbers."""
+
+    name: str
+    low: float
+    high: float
+    # In float64, from the operands.
+    truth: Callable
+    numpy: Callable | None
+    # The name of PyTorch's function, or a function of the module.
+    torch: str | Callable | None
+    operands: int = 1
+    # Elements of the result are as many as those of the operand; a reduction has one.
+    reduces: bool = False
+
+
+def erf(x):
+    import math
+
+    return np.vectorize(math.erf)(x)
+
+
+def erfc(x):
+    import math
+
+    return np.vectorize(math.erfc)(x)
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def gelu(x):
+    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+
+def same(name, low, high, torch=None, **more):
+    """A function that NumPy and PyTorch both have, under its own name where none is given."""
+    function = getattr(np, name)
+    return Function(name, low, high, function, function, torch or name, **more)
+
+
+FUNCTIONS = [
+    same("abs", -9, 9),
+    Function("acos", -1, 1, np.arccos, np.arccos, "acos"),
+    Function("acosh", 1, 90, np.arccosh, np.arccosh, "acosh"),
+    Function("asin", -1, 1, np.arcsin, np.arcsin, "asin"),
+    Function("asinh", -50, 50, np.arcsinh, np.arcsinh, "asinh"),
+    Function("atan", -20, 20, np.arctan, np.arctan, "atan"),
+    Function("atanh", -0.99, 0.99, np.arctanh, np.arctanh, "atanh"),
+    same("ceil", -9, 9),
+    same("cos", -9, 9),
+    same("cosh", -9, 9),
+    Function("erf", -3, 3, erf, None, "erf"),
+    Function("erfc", -3, 3, erfc, None, "erfc"),
+    same("exp", -9, 9),
+    same("exp2", -9, 9),
+    same("expm1", -9, 9),
+    same("floor", -9, 9),
+    Function("gelu", -3, 3, gelu, None, lambda torch: lambda x: torch.nn.functional.gelu(x, approximate="tanh")),
+    Function("gelu_exact", -3, 3, lambda x: x * erfc(-x / np.sqrt(2)) / 2, None, lambda torch: torch.nn.functional.gelu),
+    same("log", 0.01, 99),
+    same("log10", 0.01, 99),
+    same("log1p", -0.9, 99),
+    same("log2", 0.01, 99),
+    same("negative", -9, 9),
+    same("reciprocal", 0.1, 9),
+    Function("round", -9, 9, np.rint, np.rint, "round"),
+    Function("sigmoid", -9, 9, sigmoid, None, "sigmoid"),
+    same("sign", -9, 9),
+    Function("silu", -9, 9, lambda x: x * sigmoid(x), None, lambda torch: torch.nn.functional.silu),
+    same("sin", -9, 9),
+    same("sinh", -9, 9),
+    Function("softplus", -9, 9, lambda x: np.logaddexp(0, x), None, lambda torch: torch.nn.functional.softplus),
+    same("sqrt", 0, 9),
+    same("square", -9, 9),
+    same("tan", -1.5, 1.5),
+    same("tanh", -3, 3),
+    same("trunc", -9, 9),
+    same("add", -9, 9, operands=2),
+    Function("atan2", -9, 9, np.arctan2, np.arctan2, "atan2", operands=2),
+    same("copysign", -9, 9, operands=2),
+    same("divide", 0.5, 9, operands=2),
+    same("floor_divide", 0.5, 99, operands=2),
+    same("hypot", -9, 9, operands=2),
+    same("logaddexp", -9, 9, operands=2),
+    same("maximum", -9, 9, operands=2),
+    same("minimum", -9, 9, operands=2),
+    same("multiply", -9, 9, operands=2),
+    same("nextafter", -9, 9, operands=2),
+    Function("pow", 0.5, 3, np.power, np.power, "pow", operands=2),
+    same("remainder", 0.5, 99, operands=2),
+    same("subtract", -9, 9, operands=2),
+    same("sum", 0, 1, reduces=True),
+    Function("prod", 0.999999, 1.000001, np.prod, np.prod, "prod", reduces=True),
+    Function("min", -9, 9, np.min, np.min, "amin", reduces=True),
+    Function("max", -9, 9, np.max, np.max, "amax", reduces=True),
+    same("mean", 0, 1, reduces=True),
+    Function("var", -9, 9, np.var, np.var, lambda torch: lambda x: torch.var(x, correction=0), reduces=True),
+    Function("std", -9, 9, np.std, np.std, lambda torch: lambda x: torch.std(x, correction=0), reduces=True),
+    Function("logsumexp", -9, 9, lambda x: np.log(np.sum(np.exp(x))), None, lambda torch: lambda x: torch.logsumexp(x, 0), reduces=True),
+    Function("cumulative_sum", 0, 1, np.cumsum, np.cumsum, lambda torch: lambda x: torch.cumsum(x, 0)),
+]
+
+
+def cases():
+    """Every function with a dtype and a size: name, function, dtype, elements."""
+    for function in FUNCTIONS:
+        for dtype_name, dtype in DTYPES.items():
+            for size_name, size in SIZES.items():
+                yield f"{function.name}_{dtype_name}_{size_name}", function, dtype, size
+
+
+def inputs(function, dtype, size):
+    """What the operands are made of."""
+
+    def make(rng):
+        names = ["x", "y"][: function.operands]
+        return {name: rng.uniform(function.low, function.high, size).astype(dtype) for name in names}
+
+    return make
+
+
+def values(arrays):
+    return [arrays[name] for name in ("x", "y") if name in arrays]
+
+
+def with_numpy():
+    """Forms that return a new array, and forms that write into one made before."""
+
+    def fresh(function):
+        return lambda i: {"call": lambda: function(*values(i))}
+
+    def reusing(function):
+        def make(i):
+            out = np.empty_like(i["x"])
+            return {"out=": lambda: function(*values(i), out=out)}
+
+        return make
+
+    new = {name: fresh(f.numpy) for name, f, _, _ in cases() if f.numpy}
+    # Ufuncs take an output; others would need another form.
+    old = {name: reusing(f.numpy) for name, f, _, _ in cases() if isinstance(f.numpy, np.ufunc)}
+    return new, old
+
+
+def with_torch(torch):
+    """PyTorch's forms, which return a new tensor."""
+
+    def form(function):
+        call = getattr(torch, function.torch) if isinstance(function.torch, str) else function.torch(torch)
+
+        def make(i):
+            tensors = [torch.from_numpy(x) for x in values(i)]
+            return {"call": lambda: call(*tensors)}
+
+        return make
+
+    return {name: form(f) for name, f, _, _ in cases() if f.torch}

@@ -1,0 +1,143 @@
+//! Reductions, scans and the compositions made of them.
+
+use crossover::{Array, Axes, DType};
+use serde_json::json;
+
+use crate::{
+    case::Case,
+    dice::{Dice, FLOATS, NUMBERS, REALS, Values},
+    entries,
+};
+
+const FLOATING: [DType; 6] = [DType::F16, DType::BF16, DType::F32, DType::F64, DType::C64, DType::C128];
+
+fn axes(dice: &mut Dice, rank: usize) -> (Axes, serde_json::Value) {
+    let (list, keep) = (dice.axes(rank), dice.once_in(3));
+    let axes = Axes::from(list.clone());
+    (if keep { axes.keepdims() } else { axes }, json!({"axes": list, "keepdims": keep}))
+}
+
+/// Values of moderate size, rarely with NaN or an infinity among them.
+fn moderate(dice: &mut Dice) -> Values {
+    if dice.once_in(8) { Values::Special } else { dice.moderate() }
+}
+
+fn reduced(
+    dice: &mut Dice,
+    dtypes: &[DType],
+    values: Values,
+    empty: bool,
+    apply: fn(&Array, Axes) -> Array,
+) -> Case {
+    let shape = if empty { dice.shape(0, 4) } else { dice.filled_shape(0, 4) };
+    let dtype = dice.pick(dtypes);
+    let x = dice.operand(dtype, &shape, values);
+    let (axes, parameters) = axes(dice, x.ndim());
+    let result = apply(&x, axes);
+    Case::one([x], parameters, result)
+}
+
+/// One axis, or all of them: what NumPy's argmin takes.
+fn searched(dice: &mut Dice, apply: fn(&Array, Axes) -> Array) -> Case {
+    let (dtype, shape, values) = (dice.pick(&REALS), dice.filled_shape(1, 4), dice.values());
+    let x = dice.operand(dtype, &shape, values);
+    let axis = (!dice.once_in(3)).then(|| dice.axis(x.ndim()));
+    let result = apply(&x, axis.map_or(Axes::from(()), Axes::from));
+    Case::one([x], json!({"axis": axis}), result)
+}
+
+fn corrected(dice: &mut Dice, apply: fn(&Array, Axes, f64) -> Array) -> Case {
+    let dtype = dice.pick(&NUMBERS);
+    let (shape, values) = (dice.filled_shape(0, 4), dice.moderate());
+    let x = dice.operand(dtype, &shape, values);
+    let (axes, mut parameters) = axes(dice, x.ndim());
+    let correction = dice.pick(&[0.0, 1.0, 0.5]);
+    parameters["correction"] = json!(correction);
+    let result = apply(&x, axes, correction);
+    Case::one([x], parameters, result)
+}
+
+fn scanned(dice: &mut Dice, dtypes: &[DType], values: Values, apply: fn(&Array, i64, bool) -> Array) -> Case {
+    let (dtype, shape) = (dice.pick(dtypes), dice.shape(1, 3));
+    let x = dice.operand(dtype, &shape, values);
+    let (axis, initial) = (dice.axis(x.ndim()), dice.once_in(3));
+    let result = apply(&x, axis, initial);
+    Case::one([x], json!({"axis": axis, "initial": initial}), result)
+}
+
+fn diff(dice: &mut Dice) -> Case {
+    let (dtype, shape, values) = (dice.pick(&NUMBERS), dice.shape(1, 3), dice.moderate());
+    let x = dice.operand(dtype, &shape, values);
+    let (axis, times) = (dice.axis(x.ndim()), dice.below(4));
+    let result = x.diff(axis, times);
+    Case::one([x], json!({"axis": axis, "times": times}), result)
+}
+
+fn rows(dice: &mut Dice, apply: fn(&Array, i64) -> Array) -> Case {
+    let (dtype, shape, values) = (dice.pick(&FLOATS), dice.filled_shape(1, 3), dice.moderate());
+    let x = dice.operand(dtype, &shape, values);
+    let axis = dice.axis(x.ndim());
+    let result = apply(&x, axis);
+    Case::one([x], json!({"axis": axis}), result)
+}
+
+fn layer_norm(dice: &mut Dice) -> Case {
+    let (dtype, shape, values) = (dice.pick(&FLOATS), dice.filled_shape(1, 3), dice.moderate());
+    let x = dice.operand(dtype, &shape, values);
+    let width = &shape[shape.len() - 1..];
+    let (scale, shift) = (dice.operand(dtype, width, values), dice.operand(dtype, width, values));
+    let result = x.layer_norm(Some(&scale), Some(&shift), 1e-5);
+    Case::one([x, scale, shift], json!({"epsilon": 1e-5}), result)
+}
+
+fn vector_norm(dice: &mut Dice) -> Case {
+    let (dtype, shape, values) = (dice.pick(&NUMBERS), dice.filled_shape(0, 3), dice.moderate());
+    let x = dice.operand(dtype, &shape, values);
+    let (axes, mut parameters) = axes(dice, x.ndim());
+    let order = dice.pick(&[2.0, 1.0, 0.0, 3.0, 2.5, f64::INFINITY, f64::NEG_INFINITY]);
+    parameters["order"] = json!(order.to_string());
+    let result = x.vector_norm_with(axes, order);
+    Case::one([x], parameters, result)
+}
+
+fn sums(dice: &mut Dice, apply: fn(&Array, Axes) -> Array) -> Case {
+    let values = moderate(dice);
+    reduced(dice, &DType::ALL, values, true, apply)
+}
+
+entries! {
+    "all" => |dice| { let values = moderate(dice); reduced(dice, &DType::ALL, values, true, |x, axes| x.all(axes)) };
+    "any" => |dice| { let values = moderate(dice); reduced(dice, &DType::ALL, values, true, |x, axes| x.any(axes)) };
+    "argmax" => |dice| searched(dice, |x, axes| x.argmax(axes));
+    "argmin" => |dice| searched(dice, |x, axes| x.argmin(axes));
+    "count_nonzero" => |dice| sums(dice, |x, axes| x.count_nonzero(axes));
+    "cumulative_prod" => |dice| {
+        let values = dice.pick(&[Values::Between(0.5, 2.0), Values::Between(-1.5, 1.5), Values::Few]);
+        scanned(dice, &NUMBERS, values, |x, axis, initial| x.cumulative_prod_with(axis, initial))
+    };
+    "cumulative_sum" => |dice| {
+        let values = moderate(dice);
+        scanned(dice, &NUMBERS, values, |x, axis, initial| x.cumulative_sum_with(axis, initial))
+    };
+    "diff" => diff;
+    "layer_norm" => layer_norm;
+    "log_softmax" => |dice| rows(dice, |x, axis| x.log_softmax(axis));
+    "logsumexp" => |dice| { let values = dice.moderate(); reduced(dice, &FLOATS, values, false, |x, axes| x.logsumexp(axes)) };
+    "max" => |dice| { let values = dice.values(); reduced(dice, &REALS, values, false, |x, axes| x.max(axes)) };
+    "mean" => |dice| { let values = moderate(dice); reduced(dice, &DType::ALL, values, false, |x, axes| x.mean(axes)) };
+    "min" => |dice| { let values = dice.values(); reduced(dice, &REALS, values, false, |x, axes| x.min(axes)) };
+    "prod" => |dice| {
+        let values = dice.pick(&[Values::Between(0.5, 2.0), Values::Between(-1.5, 1.5), Values::Few]);
+        reduced(dice, &NUMBERS, values, true, |x, axes| x.prod(axes))
+    };
+    "softmax" => |dice| rows(dice, |x, axis| x.softmax(axis));
+    "standardise" => |dice| rows(dice, |x, axis| x.standardise(axis));
+    "std" => |dice| corrected(dice, |x, axes, correction| x.std_with(axes, correction));
+    "sum" => |dice| sums(dice, |x, axes| x.sum(axes));
+    "sum_of_floats" => |dice| {
+        let values = dice.pick(&[Values::Spread, Values::Bits]);
+        reduced(dice, &FLOATING, values, true, |x, axes| x.sum(axes))
+    };
+    "var" => |dice| corrected(dice, |x, axes, correction| x.var_with(axes, correction));
+    "vector_norm" => vector_norm;
+}
