@@ -77,9 +77,11 @@ def fma_exact(a, b, c):
 
 def power(a, b):
     """glibc's long double power of an infinity is wrong for large exponents; that of doubles is right."""
+    # NumPy takes a square root where an exponent without axes is 0.5, which turns -0 into -0 instead of +0.
+    base, exponent = a.ravel(), b.ravel()
     with np.errstate(all="ignore"):
-        plain = np.power(a.astype(np.float64), b.astype(np.float64))
-    return np.where(np.isinf(a), plain, np.power(a, b))
+        plain = np.power(base.astype(np.float64), exponent.astype(np.float64))
+    return np.where(np.isinf(base), plain, np.power(base, exponent)).reshape(a.shape)
 
 
 def log1p(x):
