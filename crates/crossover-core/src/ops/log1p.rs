@@ -40,13 +40,14 @@ impl Unary for Log1p {
     #[inline(always)]
     fn complex<L: FloatLane>(z: Cx<L>) -> Cx<L> {
         let (one, half) = (L::real(1.0), L::real(0.5));
-        // log |1 + z| = log1p(x·(2 + x) + y²)/2 where neither part is large, in two parts as both terms may cancel.
+        // log |1 + z| = log1p(x·(2 + x) + y²)/2 where neither part is large, in two parts as both terms may cancel. Left
+        // of -1/2 the sum 1 + x is exact, and x·(2 + x) would come close to -1.
         let (d, d_error) = sum(L::real(2.0), z.re);
         let (p, p_error) = product(z.re, d);
         let (q, q_error) = product(z.im, z.im);
         let (above, above_error) = sum(p, q);
         let (e, f, low) = one_plus(above, above_error + z.re.fma(d_error, p_error + q_error));
-        let near = z.re.magnitude().is_lt(one) & z.im.magnitude().is_lt(one);
+        let near = z.re.is_gt(-half) & z.re.is_lt(one) & z.im.magnitude().is_lt(one);
         let value = L::select(
             near,
             half * log_sum(e, f, |_| low),
@@ -59,6 +60,15 @@ impl Unary for Log1p {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn complex_values_beside_minus_one_are_accurate() {
+        for (re, im) in [(-0.9999f32, 1e-5f32), (-0.75, 0.6), (-0.999_999, 3e-4), (-1.0, 1e-3), (-0.4, 0.9)] {
+            let got = Log1p::complex(Cx { re, im });
+            let want = (1.0 + f64::from(re)).hypot(f64::from(im)).ln();
+            assert!((f64::from(got.re) - want).abs() <= 2.0 * f64::from(f32::EPSILON) * want.abs(), "{re} {im}");
+        }
+    }
 
     #[test]
     fn special_values() {
