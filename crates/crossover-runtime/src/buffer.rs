@@ -53,6 +53,11 @@ impl Machine {
         &self.backends[device.0]
     }
 
+    /// Whether there is nothing but the host.
+    pub fn is_host_only(&self) -> bool {
+        self.backends.len() == 1
+    }
+
     /// All devices, the host first.
     pub fn devices(&self) -> impl Iterator<Item = Device> {
         (0..self.backends.len()).map(Device)
@@ -181,8 +186,7 @@ impl Buffer {
     /// Valid contents on a device, copied there if they are not yet; the flag says whether anything moved.
     pub fn on(&self, device: Device) -> Result<(Block, bool)> {
         let mut slots = self.slots.lock();
-        let slot = &slots[device.0];
-        if let (Some(block), true) = (slot.block, slot.valid) {
+        if let (Some(block), true) = (slots[device.0].block, slots[device.0].valid) {
             return Ok((block, false));
         }
         let source = slots.iter().position(|s| s.valid).ok_or_else(|| Error::Device {
@@ -194,6 +198,13 @@ impl Buffer {
             slots[source].block.ok_or_else(|| Error::Internal("a valid slot without memory".to_string()))?;
         let target = self.machine.backend(device);
         let slot = &slots[device.0];
+        if self.machine.backends[source].is_host() && slot.block.is_none() {
+            // SAFETY: a valid slot of a host backend is `bytes` initialised bytes, alive while the slot lock is held.
+            let bytes = unsafe { std::slice::from_raw_parts(from.address.0 as *const u8, self.bytes) };
+            let to = target.receive(bytes)?;
+            slots[device.0] = Slot::valid(to);
+            return Ok((to, true));
+        }
         let (to, fresh) = match slot.block {
             Some(block) if slot.owner.is_none() => (block, false),
             _ => (target.allocate(self.bytes)?, true),
@@ -265,9 +276,9 @@ impl Buffer {
         Ok(())
     }
 
-    /// Forgets contents on a device that failed.
-    pub(crate) fn invalidate(&self, device: Device) {
-        self.slots.lock()[device.0].valid = false;
+    /// Whether contents on a device are valid.
+    pub fn is_valid_on(&self, device: Device) -> bool {
+        self.slots.lock()[device.0].valid
     }
 }
 

@@ -1,0 +1,295 @@
+//! A CUDA device as a backend of the runtime.
+//!
+//! Everything a plan queues goes to one stream in order: allocations, launches and frees. The host waits only for
+//! bytes it asked for. A device that reports a sticky error is retired: every later call is refused with that reason,
+//! and the executor computes on the host instead.
+
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicBool, Ordering},
+};
+
+use crossover_plan::kernel::Kernel;
+use crossover_runtime::{Address, Backend, Block, Coming, Error, Executable, Result};
+use parking_lot::Mutex;
+
+use crate::{
+    CompilerCounts, Gpu, KernelCache, MemoryUse,
+    compiler::Compiler,
+    kernel::ComingKernel,
+    queue::Lane,
+    transfer::Transfers,
+};
+
+/// Where blocks of no bytes are.
+const NOWHERE: u64 = 256;
+
+/// The parts of a device that has been opened.
+#[derive(Debug)]
+pub(crate) struct Open {
+    pub(crate) gpu: Gpu,
+    transfers: Transfers,
+    compiler: Arc<Compiler>,
+    is_lost: AtomicBool,
+    /// Why it is lost.
+    reason: Mutex<String>,
+}
+
+impl Open {
+    fn new(ordinal: i32) -> crate::Result<Open> {
+        let gpu = Gpu::open(ordinal)?;
+        gpu.keep_memory()?;
+        let disk = KernelCache::usual_folder().map(KernelCache::new);
+        let compiler = Arc::new(Compiler::new(&gpu, disk));
+        let transfers = Transfers::new(&gpu);
+        Ok(Open { gpu, transfers, compiler, is_lost: AtomicBool::new(false), reason: Mutex::default() })
+    }
+
+    fn error(&self, during: &'static str, reason: String) -> Error {
+        Error::Device { device: self.gpu.name().to_string(), during, reason }
+    }
+
+    /// Refuses a retired device.
+    pub(crate) fn check(&self, during: &'static str) -> Result<()> {
+        if !self.is_lost.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        Err(self.error(during, format!("it was retired after an earlier error: {}", self.reason.lock())))
+    }
+
+    /// The runtime's form of an error; a sticky one retires the device.
+    pub(crate) fn failed(&self, during: &'static str, error: crate::Error) -> Error {
+        if error.is_sticky() {
+            *self.reason.lock() = error.to_string();
+            self.is_lost.store(true, Ordering::Relaxed);
+        }
+        self.error(during, error.to_string())
+    }
+
+    /// As `failed`, for what another device may be able to do.
+    pub(crate) fn refused(&self, during: &'static str, error: crate::Error) -> Error {
+        match error {
+            crate::Error::Driver { .. } => self.failed(during, error),
+            other => Error::Unsupported { device: self.gpu.name().to_string(), what: other.to_string() },
+        }
+    }
+
+    /// Pool memory, after giving back what is cached if there is too little.
+    pub(crate) fn take(&self, bytes: usize, lane: Lane) -> Result<u64> {
+        let full = |error: &crate::Error| matches!(error, crate::Error::Driver { code: 2, .. });
+        match self.gpu.take(bytes, lane) {
+            Err(error) if full(&error) => {
+                let _ = self.gpu.trim();
+                self.gpu.take(bytes, lane).map_err(|error| {
+                    let used = self.gpu.memory().unwrap_or_default();
+                    if !full(&error) {
+                        return self.failed("allocating", error);
+                    }
+                    Error::OutOfMemory {
+                        device: self.gpu.name().to_string(),
+                        requested: bytes as u64,
+                        free: used.free,
+                        reserved: used.reserved,
+                    }
+                })
+            }
+            other => other.map_err(|error| self.failed("allocating", error)),
+        }
+    }
+}
+
+/// A CUDA device. Opened at its first use, so that naming one costs nothing.
+///
+/// ```
+/// use crossover_cuda::CudaBackend;
+/// let device = CudaBackend::new(0);
+/// match device.open() {
+///     Ok(()) => println!("{}", device.describe()),
+///     Err(reason) => println!("computing on the CPU: {reason}"),
+/// }
+/// ```
+#[derive(Debug)]
+pub struct CudaBackend {
+    ordinal: i32,
+    name: String,
+    open: OnceLock<std::result::Result<Arc<Open>, crate::Error>>,
+}
+
+impl CudaBackend {
+    /// The device with this number, counted as the driver does.
+    pub fn new(ordinal: i32) -> CudaBackend {
+        CudaBackend { ordinal, name: format!("CUDA device {ordinal}"), open: OnceLock::new() }
+    }
+
+    /// How many devices the kernel driver shows, looking at files alone: no library is loaded.
+    pub fn visible() -> usize {
+        // The control device is there whenever the kernel driver is; without it there is nothing to count.
+        if std::fs::metadata("/dev/nvidiactl").is_err() {
+            // The Windows subsystem for Linux has one device for all GPUs.
+            return std::fs::metadata("/dev/dxg").is_ok() as usize;
+        }
+        let is_gpu = |name: &str| {
+            name.strip_prefix("nvidia").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+        };
+        let entries = std::fs::read_dir("/dev").into_iter().flatten().flatten();
+        entries.filter(|entry| entry.file_name().to_str().is_some_and(is_gpu)).count()
+    }
+
+    fn opened(&self) -> std::result::Result<&Arc<Open>, &crate::Error> {
+        self.open.get_or_init(|| Open::new(self.ordinal).map(Arc::new)).as_ref()
+    }
+
+    fn device(&self, during: &'static str) -> Result<&Arc<Open>> {
+        let open = self.opened().map_err(|error| Error::Device {
+            device: self.name.clone(),
+            during: "opening it",
+            reason: error.to_string(),
+        })?;
+        open.check(during)?;
+        Ok(open)
+    }
+
+    /// Opens the device now, or says why it cannot be used.
+    pub fn open(&self) -> crate::Result<()> {
+        self.opened().map(drop).map_err(crate::Error::clone)
+    }
+
+    /// The device, for events and copies of its own.
+    pub fn gpu(&self) -> crate::Result<&Gpu> {
+        self.opened().map(|open| &open.gpu).map_err(crate::Error::clone)
+    }
+
+    /// Name, architecture, memory and driver in one line; opens the device.
+    pub fn describe(&self) -> String {
+        match self.opened() {
+            Err(reason) => format!("{}: {reason}", self.name),
+            Ok(open) => {
+                let (gpu, version) = (&open.gpu, open.gpu.driver_version());
+                format!(
+                    "{} ({}, {} multiprocessors, {:.0} GiB, driver for CUDA {}.{})",
+                    gpu.name(),
+                    gpu.architecture(),
+                    gpu.multiprocessors(),
+                    gpu.total_memory() as f64 / f64::from(1 << 30),
+                    version / 1000,
+                    version % 1000 / 10
+                )
+            }
+        }
+    }
+
+    /// Bytes in use and free.
+    pub fn memory(&self) -> crate::Result<MemoryUse> {
+        self.gpu()?.memory()
+    }
+
+    /// Waits for everything queued.
+    pub fn synchronise(&self) -> Result<()> {
+        const DURING: &str = "waiting for kernels";
+        let open = self.device(DURING)?;
+        let finished = open.gpu.finish(Lane::Up).and_then(|()| open.gpu.finish(Lane::Compute));
+        finished.map_err(|error| open.failed(DURING, error))
+    }
+
+    /// What the compiler and its cache did since the device was opened.
+    pub fn compiler(&self) -> CompilerCounts {
+        self.opened().map(|open| open.compiler.counts()).unwrap_or_default()
+    }
+}
+
+impl Backend for CudaBackend {
+    fn name(&self) -> &str {
+        match self.open.get() {
+            Some(Ok(open)) => open.gpu.name(),
+            _ => &self.name,
+        }
+    }
+
+    fn is_available(&self) -> bool {
+        self.device("opening it").is_ok()
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Block> {
+        let open = self.device("allocating")?;
+        let address = if bytes == 0 { NOWHERE } else { open.take(bytes, Lane::Compute)? };
+        Ok(Block { address: Address(address), bytes })
+    }
+
+    fn free(&self, block: Block) {
+        if let (Some(Ok(open)), true) = (self.open.get(), block.bytes > 0) {
+            // A retired device has nothing left to give back.
+            let _ = open.gpu.give(block.address.0, Lane::Compute);
+        }
+    }
+
+    fn upload(&self, from: &[u8], to: Block) -> Result<()> {
+        const DURING: &str = "copying to it";
+        let open = self.device(DURING)?;
+        if from.len() > to.bytes {
+            let what = format!("an upload of {} bytes into a block of {}", from.len(), to.bytes);
+            return Err(Error::Internal(what));
+        }
+        if from.is_empty() {
+            return Ok(());
+        }
+        open.transfers.upload(from, to.address.0).map_err(|error| open.failed(DURING, error))
+    }
+
+    fn receive(&self, from: &[u8]) -> Result<Block> {
+        const DURING: &str = "copying to it";
+        let open = self.device(DURING)?;
+        let address = match from.len() {
+            0 => NOWHERE,
+            _ => match open.transfers.receive(from) {
+                Ok(address) => address,
+                Err(crate::Error::Driver { code: 2, .. }) => {
+                    // Memory is short: the slower way gives cached memory back first.
+                    let block = self.allocate(from.len())?;
+                    return match self.upload(from, block) {
+                        Ok(()) => Ok(block),
+                        Err(error) => {
+                            self.free(block);
+                            Err(error)
+                        }
+                    };
+                }
+                Err(error) => return Err(open.failed(DURING, error)),
+            },
+        };
+        Ok(Block { address: Address(address), bytes: from.len() })
+    }
+
+    fn download(&self, from: Block, to: &mut [u8]) -> Result<()> {
+        const DURING: &str = "copying from it";
+        let open = self.device(DURING)?;
+        if to.len() > from.bytes {
+            let what = format!("a download of {} bytes from a block of {}", to.len(), from.bytes);
+            return Err(Error::Internal(what));
+        }
+        if to.is_empty() {
+            return Ok(());
+        }
+        open.transfers.download(from.address.0, to).map_err(|error| open.failed(DURING, error))
+    }
+
+    fn begin(&self, kernel: &Kernel) -> Result<Option<Box<dyn Coming>>> {
+        let open = self.device("making a kernel ready")?;
+        let fused = match kernel {
+            Kernel::Fused(fused) => fused,
+            Kernel::Call(call) => {
+                let what = format!("the call {:?}", call.op);
+                return Err(Error::Unsupported { device: self.name().to_string(), what });
+            }
+        };
+        let source = crossover_codegen::fused(fused);
+        let compilation = open.compiler.begin(&source.text);
+        Ok(Some(Box::new(ComingKernel { open: open.clone(), kernel: fused.clone(), source, compilation })))
+    }
+
+    fn prepare(&self, kernel: &Kernel) -> Result<Box<dyn Executable>> {
+        match self.begin(kernel)? {
+            Some(coming) => coming.wait(),
+            None => Err(Error::Internal("a kernel of no kind".to_string())),
+        }
+    }
+}
