@@ -21,6 +21,7 @@ mod compose;
 mod contract;
 mod convert;
 mod creation;
+mod device;
 mod elementwise;
 mod error;
 mod eval;
@@ -58,6 +59,7 @@ pub use crossover_core::{
     compose::{MatrixNorm, Padding},
 };
 pub use crossover_cpu::Simd;
+pub use device::{Device, gpus, with_device};
 pub use error::{Error, Result};
 pub use half::{bf16, f16};
 pub use index::{Index, Indices};

@@ -4,9 +4,12 @@
 //! bytes it asked for. A device that reports a sticky error is retired: every later call is refused with that reason,
 //! and the executor computes on the host instead.
 
-use std::sync::{
-    Arc, OnceLock,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use crossover_plan::kernel::Kernel;
@@ -14,10 +17,7 @@ use crossover_runtime::{Address, Backend, Block, Coming, Error, Executable, Resu
 use parking_lot::Mutex;
 
 use crate::{
-    CompilerCounts, Gpu, KernelCache, MemoryUse,
-    compiler::Compiler,
-    kernel::ComingKernel,
-    queue::Lane,
+    CompilerCounts, Gpu, KernelCache, MemoryUse, compiler::Compiler, kernel::ComingKernel, queue::Lane,
     transfer::Transfers,
 };
 
@@ -36,10 +36,10 @@ pub(crate) struct Open {
 }
 
 impl Open {
-    fn new(ordinal: i32) -> crate::Result<Open> {
+    fn new(ordinal: i32, folder: Option<PathBuf>) -> crate::Result<Open> {
         let gpu = Gpu::open(ordinal)?;
         gpu.keep_memory()?;
-        let disk = KernelCache::usual_folder().map(KernelCache::new);
+        let disk = folder.map(KernelCache::new);
         let compiler = Arc::new(Compiler::new(&gpu, disk));
         let transfers = Transfers::new(&gpu);
         Ok(Open { gpu, transfers, compiler, is_lost: AtomicBool::new(false), reason: Mutex::default() })
@@ -102,6 +102,7 @@ impl Open {
 ///
 /// ```
 /// use crossover_cuda::CudaBackend;
+/// use crossover_runtime::Backend;
 /// let device = CudaBackend::new(0);
 /// match device.open() {
 ///     Ok(()) => println!("{}", device.describe()),
@@ -112,13 +113,21 @@ impl Open {
 pub struct CudaBackend {
     ordinal: i32,
     name: String,
+    folder: Option<PathBuf>,
     open: OnceLock<std::result::Result<Arc<Open>, crate::Error>>,
 }
 
 impl CudaBackend {
     /// The device with this number, counted as the driver does.
     pub fn new(ordinal: i32) -> CudaBackend {
-        CudaBackend { ordinal, name: format!("CUDA device {ordinal}"), open: OnceLock::new() }
+        let (name, folder) = (format!("CUDA device {ordinal}"), KernelCache::usual_folder());
+        CudaBackend { ordinal, name, folder, open: OnceLock::new() }
+    }
+
+    /// Keeps compiled kernels in this folder, or nowhere. Before the device is opened.
+    pub fn cache(mut self, folder: Option<PathBuf>) -> CudaBackend {
+        self.folder = folder;
+        self
     }
 
     /// How many devices the kernel driver shows, looking at files alone: no library is loaded.
@@ -129,14 +138,15 @@ impl CudaBackend {
             return std::fs::metadata("/dev/dxg").is_ok() as usize;
         }
         let is_gpu = |name: &str| {
-            name.strip_prefix("nvidia").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+            name.strip_prefix("nvidia")
+                .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
         };
         let entries = std::fs::read_dir("/dev").into_iter().flatten().flatten();
         entries.filter(|entry| entry.file_name().to_str().is_some_and(is_gpu)).count()
     }
 
     fn opened(&self) -> std::result::Result<&Arc<Open>, &crate::Error> {
-        self.open.get_or_init(|| Open::new(self.ordinal).map(Arc::new)).as_ref()
+        self.open.get_or_init(|| Open::new(self.ordinal, self.folder.clone()).map(Arc::new)).as_ref()
     }
 
     fn device(&self, during: &'static str) -> Result<&Arc<Open>> {
@@ -157,25 +167,6 @@ impl CudaBackend {
     /// The device, for events and copies of its own.
     pub fn gpu(&self) -> crate::Result<&Gpu> {
         self.opened().map(|open| &open.gpu).map_err(crate::Error::clone)
-    }
-
-    /// Name, architecture, memory and driver in one line; opens the device.
-    pub fn describe(&self) -> String {
-        match self.opened() {
-            Err(reason) => format!("{}: {reason}", self.name),
-            Ok(open) => {
-                let (gpu, version) = (&open.gpu, open.gpu.driver_version());
-                format!(
-                    "{} ({}, {} multiprocessors, {:.0} GiB, driver for CUDA {}.{})",
-                    gpu.name(),
-                    gpu.architecture(),
-                    gpu.multiprocessors(),
-                    gpu.total_memory() as f64 / f64::from(1 << 30),
-                    version / 1000,
-                    version % 1000 / 10
-                )
-            }
-        }
     }
 
     /// Bytes in use and free.
@@ -205,8 +196,26 @@ impl Backend for CudaBackend {
         }
     }
 
-    fn is_available(&self) -> bool {
-        self.device("opening it").is_ok()
+    fn describe(&self) -> String {
+        match self.opened() {
+            Err(reason) => format!("{}: {reason}", self.name),
+            Ok(open) => {
+                let (gpu, version) = (&open.gpu, open.gpu.driver_version());
+                format!(
+                    "{} ({}, {} multiprocessors, {:.0} GiB, driver for CUDA {}.{})",
+                    gpu.name(),
+                    gpu.architecture(),
+                    gpu.multiprocessors(),
+                    gpu.total_memory() as f64 / f64::from(1 << 30),
+                    version / 1000,
+                    version % 1000 / 10
+                )
+            }
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        self.device("opening it").map(drop)
     }
 
     fn allocate(&self, bytes: usize) -> Result<Block> {

@@ -138,9 +138,8 @@ impl Compiler {
             return;
         }
         let compiler = self.clone();
-        let started = std::thread::Builder::new()
-            .name("crossover-compile".to_string())
-            .spawn(move || compiler.work());
+        let started =
+            std::thread::Builder::new().name("crossover-compile".to_string()).spawn(move || compiler.work());
         match started {
             Ok(_) => work.threads += 1,
             // Without a thread the caller compiles what is queued.

@@ -80,8 +80,7 @@ impl Crew {
         let count = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, MOST);
         let mut crew = Crew { shared: Arc::new(Shared::default()), threads: Vec::new() };
         for i in 0..count {
-            let blocks =
-                (0..BLOCKS).map(|_| Staging::new(gpu, PIECE)).collect::<Result<Vec<Staging>>>()?;
+            let blocks = (0..BLOCKS).map(|_| Staging::new(gpu, PIECE)).collect::<Result<Vec<Staging>>>()?;
             let (shared, gpu) = (crew.shared.clone(), gpu.clone());
             let body = move || work(&shared, &gpu, blocks);
             let started = std::thread::Builder::new().name(format!("crossover-copy-{i}")).spawn(body);

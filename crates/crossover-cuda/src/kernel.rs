@@ -77,7 +77,12 @@ impl Coming for ComingKernel {
 }
 
 impl CudaKernel {
-    fn new(open: &Arc<Open>, kernel: &Fused, source: &Source, module: Arc<Module>) -> crate::Result<CudaKernel> {
+    fn new(
+        open: &Arc<Open>,
+        kernel: &Fused,
+        source: &Source,
+        module: Arc<Module>,
+    ) -> crate::Result<CudaKernel> {
         let mut entries = Vec::with_capacity(source.launches.len());
         for launch in &source.launches {
             if launch.blocks == 0 {

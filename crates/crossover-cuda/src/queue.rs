@@ -9,10 +9,7 @@ use std::ffi::{CString, c_void};
 
 use cudarc::driver::{result, sys};
 
-use crate::{
-    Error, Gpu, Module, Result,
-    driver::driver,
-};
+use crate::{Error, Gpu, Module, Result, driver::driver};
 
 /// A stream of the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -26,6 +26,10 @@ pub struct Block {
 pub trait Backend: Send + Sync + 'static {
     /// Name for people: "CPU", "NVIDIA H200".
     fn name(&self) -> &str;
+    /// What the device is, in one line; opens a device that is opened late.
+    fn describe(&self) -> String {
+        self.name().to_string()
+    }
     /// Reserves memory with undefined contents.
     fn allocate(&self, bytes: usize) -> Result<Block>;
     /// Gives a block back. The caller guarantees that nothing uses it any more.
@@ -49,9 +53,9 @@ pub trait Backend: Send + Sync + 'static {
     fn is_host(&self) -> bool {
         false
     }
-    /// Whether the device can be used: false where it is missing or was lost. Opens a device that is opened late.
-    fn is_available(&self) -> bool {
-        true
+    /// Whether the device can be used, or why not: it is missing, or was lost. Opens a device that is opened late.
+    fn check(&self) -> Result<()> {
+        Ok(())
     }
     /// Makes a kernel ready to run. Called once per plan; the result is cached with it.
     fn prepare(&self, kernel: &Kernel) -> Result<Box<dyn Executable>>;

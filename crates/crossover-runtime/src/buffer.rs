@@ -198,7 +198,7 @@ impl Buffer {
             slots[source].block.ok_or_else(|| Error::Internal("a valid slot without memory".to_string()))?;
         let target = self.machine.backend(device);
         let slot = &slots[device.0];
-        if self.machine.backends[source].is_host() && slot.block.is_none() {
+        if self.bytes > 0 && self.machine.backends[source].is_host() && slot.block.is_none() {
             // SAFETY: a valid slot of a host backend is `bytes` initialised bytes, alive while the slot lock is held.
             let bytes = unsafe { std::slice::from_raw_parts(from.address.0 as *const u8, self.bytes) };
             let to = target.receive(bytes)?;

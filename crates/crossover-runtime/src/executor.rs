@@ -145,8 +145,11 @@ impl Executor {
         scalars: &[Scalar],
     ) -> Result<SmallVec<[Arc<Buffer>; 1]>> {
         // Without accelerators there is nothing to decide.
-        let placement =
-            if placement == Placement::Auto && self.machine.is_host_only() { Placement::Host } else { placement };
+        let placement = if placement == Placement::Auto && self.machine.is_host_only() {
+            Placement::Host
+        } else {
+            placement
+        };
         let plan = prepared.plan();
         let mut buffers: SmallVec<[Option<Arc<Buffer>>; 8]> = SmallVec::with_capacity(plan.buffers.len());
         for buffer in &plan.buffers {

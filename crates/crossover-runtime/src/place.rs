@@ -59,5 +59,5 @@ pub(crate) fn choose(machine: &Machine, cost: &Cost, reads: &[&Buffer]) -> Devic
 }
 
 fn available(machine: &Machine, device: Device) -> Device {
-    if machine.backend(device).is_available() { device } else { Device::HOST }
+    if machine.backend(device).check().is_ok() { device } else { Device::HOST }
 }
