@@ -48,7 +48,9 @@ fn texts_are_as_reviewed() {
 fn sizes_are_arguments_and_not_text() {
     let texts = |a: crossover_plan::kernel::Fused, b| assert_eq!(fused(&a).text, fused(&b).text);
     texts(samples::gelu(1 << 20, DType::F32), samples::gelu(37, DType::F32));
-    texts(samples::softmax(10, 1000, DType::F32), samples::softmax(4096, 1024, DType::F32));
+    texts(samples::softmax(10, 1000, DType::F32), samples::softmax(4096, 900, DType::F32));
+    // Rows of whole groups are a class of their own: nobody has to ask where they end.
+    texts(samples::softmax(10, 1024, DType::F32), samples::softmax(4096, 1024, DType::F32));
     texts(samples::softmax(10, 4096, DType::F32), samples::softmax(3, 2048, DType::F32));
     texts(samples::full_sum(50_000), samples::full_sum(10_000_000));
     texts(samples::standardise(129, 3), samples::standardise(10_000, 1000));

@@ -12,13 +12,19 @@ use std::{
     },
 };
 
-use crossover_plan::kernel::Kernel;
+use crossover_plan::kernel::{CallOp, Kernel};
 use crossover_runtime::{Address, Backend, Block, Coming, Error, Executable, Result};
 use parking_lot::Mutex;
 
 use crate::{
-    CompilerCounts, Gpu, KernelCache, MemoryUse, compiler::Compiler, kernel::ComingKernel, queue::Lane,
-    transfer::Transfers,
+    CompilerCounts, Gpu, KernelCache, MemoryUse,
+    blas::Blas,
+    blocks::Blocks,
+    compiler::Compiler,
+    kernel::ComingKernel,
+    matmul::MatMul,
+    queue::Lane,
+    transfer::{SMALL, Transfers},
 };
 
 /// Where blocks of no bytes are.
@@ -29,7 +35,9 @@ const NOWHERE: u64 = 256;
 pub(crate) struct Open {
     pub(crate) gpu: Gpu,
     transfers: Transfers,
+    blocks: Blocks,
     compiler: Arc<Compiler>,
+    blas: OnceLock<crate::Result<Blas>>,
     is_lost: AtomicBool,
     /// Why it is lost.
     reason: Mutex<String>,
@@ -42,7 +50,15 @@ impl Open {
         let disk = folder.map(KernelCache::new);
         let compiler = Arc::new(Compiler::new(&gpu, disk));
         let transfers = Transfers::new(&gpu);
-        Ok(Open { gpu, transfers, compiler, is_lost: AtomicBool::new(false), reason: Mutex::default() })
+        let blocks = Blocks::default();
+        let (blas, is_lost, reason) = (OnceLock::new(), AtomicBool::new(false), Mutex::default());
+        Ok(Open { gpu, transfers, blocks, compiler, blas, is_lost, reason })
+    }
+
+    /// The library of matrix products, opened by the first.
+    pub(crate) fn blas(&self) -> crate::Result<&Blas> {
+        let open = || self.gpu.bind().and_then(|()| Blas::open());
+        self.blas.get_or_init(open).as_ref().map_err(crate::Error::clone)
     }
 
     fn error(&self, during: &'static str, reason: String) -> Error {
@@ -74,13 +90,20 @@ impl Open {
         }
     }
 
-    /// Pool memory, after giving back what is cached if there is too little.
-    pub(crate) fn take(&self, bytes: usize, lane: Lane) -> Result<u64> {
+    /// Memory for kernels, from what was freed last or from the pool; cached memory is given back if there is too little.
+    pub(crate) fn take(&self, bytes: usize) -> Result<u64> {
+        if let Some(address) = self.blocks.take(bytes) {
+            return Ok(address);
+        }
         let full = |error: &crate::Error| matches!(error, crate::Error::Driver { code: 2, .. });
-        match self.gpu.take(bytes, lane) {
+        let size = Blocks::size(bytes);
+        match self.gpu.take(size, Lane::Compute) {
             Err(error) if full(&error) => {
+                for address in self.blocks.drain() {
+                    let _ = self.gpu.give(address, Lane::Compute);
+                }
                 let _ = self.gpu.trim();
-                self.gpu.take(bytes, lane).map_err(|error| {
+                self.gpu.take(size, Lane::Compute).map_err(|error| {
                     let used = self.gpu.memory().unwrap_or_default();
                     if !full(&error) {
                         return self.failed("allocating", error);
@@ -94,6 +117,14 @@ impl Open {
                 })
             }
             other => other.map_err(|error| self.failed("allocating", error)),
+        }
+    }
+
+    /// Takes memory back once kernels queued so far have passed.
+    pub(crate) fn give(&self, address: u64, bytes: usize) {
+        if !self.blocks.keep(address, bytes) {
+            // A retired device has nothing left to give back.
+            let _ = self.gpu.give(address, Lane::Compute);
         }
     }
 }
@@ -159,6 +190,16 @@ impl CudaBackend {
         Ok(open)
     }
 
+    /// Memory of the kernels' lane with a copy of these bytes.
+    fn receive_small(&self, open: &Open, from: &[u8]) -> Result<Block> {
+        let address = open.take(from.len())?;
+        if let Err(error) = open.transfers.upload(from, address) {
+            open.give(address, from.len());
+            return Err(open.failed("copying to it", error));
+        }
+        Ok(Block { address: Address(address), bytes: from.len() })
+    }
+
     /// Opens the device now, or says why it cannot be used.
     pub fn open(&self) -> crate::Result<()> {
         self.opened().map(drop).map_err(crate::Error::clone)
@@ -220,14 +261,13 @@ impl Backend for CudaBackend {
 
     fn allocate(&self, bytes: usize) -> Result<Block> {
         let open = self.device("allocating")?;
-        let address = if bytes == 0 { NOWHERE } else { open.take(bytes, Lane::Compute)? };
+        let address = if bytes == 0 { NOWHERE } else { open.take(bytes)? };
         Ok(Block { address: Address(address), bytes })
     }
 
     fn free(&self, block: Block) {
         if let (Some(Ok(open)), true) = (self.open.get(), block.bytes > 0) {
-            // A retired device has nothing left to give back.
-            let _ = open.gpu.give(block.address.0, Lane::Compute);
+            open.give(block.address.0, block.bytes);
         }
     }
 
@@ -249,18 +289,13 @@ impl Backend for CudaBackend {
         let open = self.device(DURING)?;
         let address = match from.len() {
             0 => NOWHERE,
+            // Small ones are in order with kernels anyway, and their memory is at hand.
+            small if small <= SMALL => return self.receive_small(open, from),
             _ => match open.transfers.receive(from) {
                 Ok(address) => address,
                 Err(crate::Error::Driver { code: 2, .. }) => {
                     // Memory is short: the slower way gives cached memory back first.
-                    let block = self.allocate(from.len())?;
-                    return match self.upload(from, block) {
-                        Ok(()) => Ok(block),
-                        Err(error) => {
-                            self.free(block);
-                            Err(error)
-                        }
-                    };
+                    return self.receive_small(open, from);
                 }
                 Err(error) => return Err(open.failed(DURING, error)),
             },
@@ -285,6 +320,7 @@ impl Backend for CudaBackend {
         let open = self.device("making a kernel ready")?;
         let fused = match kernel {
             Kernel::Fused(fused) => fused,
+            Kernel::Call(call) if call.op == CallOp::MatMul => return Ok(None),
             Kernel::Call(call) => {
                 let what = format!("the call {:?}", call.op);
                 return Err(Error::Unsupported { device: self.name().to_string(), what });
@@ -296,9 +332,14 @@ impl Backend for CudaBackend {
     }
 
     fn prepare(&self, kernel: &Kernel) -> Result<Box<dyn Executable>> {
-        match self.begin(kernel)? {
-            Some(coming) => coming.wait(),
-            None => Err(Error::Internal("a kernel of no kind".to_string())),
+        match (self.begin(kernel)?, kernel) {
+            (Some(coming), _) => coming.wait(),
+            (None, Kernel::Call(call)) => {
+                Ok(Box::new(MatMul::new(self.device("preparing a product")?, call)?))
+            }
+            (None, Kernel::Fused(_)) => {
+                Err(Error::Internal("a fused kernel that nobody compiles".to_string()))
+            }
         }
     }
 }

@@ -10,13 +10,7 @@ use crossover_plan::kernel::Fused;
 use crossover_runtime::{Coming, Executable, Launch, Result};
 use smallvec::SmallVec;
 
-use crate::{
-    Module,
-    backend::Open,
-    compiler::Compilation,
-    launch::register,
-    queue::{Function, Lane},
-};
+use crate::{Module, backend::Open, compiler::Compilation, launch::register, queue::Function};
 
 /// One parameter of an entry point.
 #[derive(Debug, Clone, Copy)]
@@ -142,18 +136,15 @@ impl Executable for CudaKernel {
     fn run(&self, launch: &Launch<'_>) -> Result<()> {
         const DURING: &str = "running a kernel";
         self.open.check(DURING)?;
-        let gpu = &self.open.gpu;
+        self.open.gpu.bind().map_err(|e| self.open.failed(DURING, e))?;
         let scratch = match self.scratch {
-            0 => {
-                gpu.bind().map_err(|e| self.open.failed(DURING, e))?;
-                None
-            }
-            bytes => Some(self.open.take(bytes, Lane::Compute)?),
+            0 => None,
+            bytes => Some(self.open.take(bytes)?),
         };
         let queued = self.queue(launch, scratch.unwrap_or(0));
         if let Some(address) = scratch {
-            // Stream-ordered: the launches above come first.
-            let _ = gpu.give(address, Lane::Compute);
+            // In the order of the stream: the launches above come first.
+            self.open.give(address, self.scratch);
         }
         queued.map_err(|e| self.open.failed(DURING, e))
     }

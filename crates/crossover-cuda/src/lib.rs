@@ -5,6 +5,8 @@
 //! [`proof`] compares every kind of generated kernel with the host, bit for bit.
 
 mod backend;
+mod blas;
+mod blocks;
 mod cache;
 mod compiler;
 mod crew;
@@ -13,6 +15,8 @@ mod driver;
 mod error;
 mod kernel;
 mod launch;
+mod library;
+mod matmul;
 mod nvrtc;
 pub mod proof;
 mod queue;

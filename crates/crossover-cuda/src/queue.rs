@@ -53,6 +53,21 @@ impl Gpu {
         }
     }
 
+    /// The handle of a lane, for libraries that queue on it.
+    pub(crate) fn stream(&self, lane: Lane) -> *mut c_void {
+        self.lane(lane).cast()
+    }
+
+    /// Queues zeros on the lane of kernels; the address has that many bytes.
+    pub(crate) fn zero(&self, address: u64, bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: the caller's blocks have the bytes.
+        unsafe { result::memset_d8_async(address, 0, bytes, self.shared.stream) }
+            .map_err(driver("cuMemsetD8Async"))
+    }
+
     fn pool(&self) -> Result<sys::CUmemoryPool> {
         // SAFETY: the device handle is valid; the default pool lives as long as the device.
         unsafe { result::device::get_default_mem_pool(self.shared.device) }

@@ -14,12 +14,13 @@ use parking_lot::Mutex;
 
 use crate::{
     Gpu, Pinned, Result,
+    blocks::Blocks,
     crew::{Crew, Direction},
     queue::{Lane, Mark},
 };
 
 /// Largest copy that goes through the ring, and the size of its blocks.
-const SMALL: usize = 64 << 10;
+pub(crate) const SMALL: usize = 64 << 10;
 /// Blocks in the ring: so many small uploads may be on their way.
 const RING: usize = 32;
 
@@ -79,13 +80,8 @@ impl Transfers {
     /// Copies to fresh memory; kernels that run meanwhile are not waited for.
     pub(crate) fn receive(&self, from: &[u8]) -> Result<u64> {
         self.gpu.bind()?;
-        if from.len() <= SMALL {
-            let to = self.gpu.take(from.len(), Lane::Compute)?;
-            return self.upload_small(from, to).map(|()| to).inspect_err(|_| {
-                let _ = self.gpu.give(to, Lane::Compute);
-            });
-        }
-        let to = self.gpu.take(from.len(), Lane::Up)?;
+        // The size that the block has when it is kept for reuse.
+        let to = self.gpu.take(Blocks::size(from.len()), Lane::Up)?;
         self.upload_large(from, to).map(|()| to).inspect_err(|_| {
             let _ = self.gpu.give(to, Lane::Up);
         })

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-use crate::{Address, Backend, Block, Error, Result};
+use crate::{Address, Backend, Block, Error, Result, copy};
 
 /// A device, by position in its [`Machine`]; the host is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -127,7 +127,7 @@ impl Buffer {
 
     /// A buffer on the host with a copy of these bytes.
     pub fn from_bytes(machine: &Arc<Machine>, bytes: &[u8]) -> Result<Arc<Buffer>> {
-        Buffer::from_fill(machine, bytes.len(), |to| to.copy_from_slice(bytes))
+        Buffer::from_fill(machine, bytes.len(), |to| copy::copy(bytes, to))
     }
 
     /// A buffer on the host whose bytes stay where they are and belong to `owner`: a mapped file.
@@ -248,6 +248,28 @@ impl Buffer {
         // SAFETY: host blocks are readable for `bytes` bytes and live as long as the buffer; contents never change
         // once the buffer is shared, so no writer can overlap this borrow.
         Ok(unsafe { std::slice::from_raw_parts(block.address.0 as *const u8, self.bytes) })
+    }
+
+    /// Copies the contents to memory of the caller's, from wherever they are; `to` is as long as the buffer.
+    ///
+    /// What is on a device alone stays there alone: a caller who wants the bytes once needs no copy on the host.
+    pub fn read_into(&self, to: &mut [u8]) -> Result<()> {
+        if to.len() != self.bytes {
+            return Err(Error::Internal(format!("{} bytes for a buffer of {}", to.len(), self.bytes)));
+        }
+        let slots = self.slots.lock();
+        let away =
+            slots.iter().enumerate().find_map(|(d, slot)| Some((d, slot.block.filter(|_| slot.valid)?)));
+        match away {
+            Some((device, block)) if device != Device::HOST.0 && self.bytes > 0 => {
+                self.machine.backends[device].download(block, to)
+            }
+            _ => {
+                drop(slots);
+                copy::copy(self.host_bytes()?, to);
+                Ok(())
+            }
+        }
     }
 
     /// The contents on the host, to be changed in place; copies elsewhere become invalid.

@@ -4,6 +4,7 @@
 mod backend;
 mod buffer;
 mod cache;
+mod copy;
 mod error;
 mod executor;
 mod place;

@@ -8,6 +8,7 @@ mod bench;
 mod bits;
 mod disk;
 mod leaks;
+mod products;
 mod report;
 mod setup;
 mod transfers;
@@ -23,7 +24,7 @@ usage: crossover-gpu-test [FOLDER] [options]
 
   FOLDER         where gpu-test.json goes (default: out)
   --only LIST    only these parts, separated by commas:
-                 corpus, graphs, transfers, leaks, disk, arrays, bench
+                 corpus, transfers, arrays, products, disk, bench, leaks, graphs
   --graphs N     random graphs (default: 10000)
   --seed N       the first of them (default: 0)
   --seconds N    start no new graph after N seconds (default: 240)
@@ -109,10 +110,11 @@ fn run(options: &Options) -> Result<bool> {
     println!("{}", setup.describe());
     let mut report = Report::new(&options.folder, setup.describe());
     type Part = fn(&Setup, &Options, &mut Report) -> Result<()>;
-    let parts: [(&str, Part); 7] = [
+    let parts: [(&str, Part); 8] = [
         ("corpus", bits::corpus),
         ("transfers", transfers::run),
         ("arrays", arrays::run),
+        ("products", products::run),
         ("disk", disk::run),
         ("bench", bench::run),
         ("leaks", leaks::run),

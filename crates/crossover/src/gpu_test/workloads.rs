@@ -83,6 +83,16 @@ pub fn all() -> Result<Vec<Workload>> {
         vec![normal(40, &[8192, 8192], f32), normal(41, &[8192, 8192], f32)],
         |x, _| &x[0] + x[1].t(),
     );
+    let product: fn(&[Array], u64) -> Array = |x, _| x[0].matmul(&x[1]);
+    let mut multiply = |name, shape: &[usize], dtype| {
+        let operands = vec![normal(60, shape, dtype), normal(61, shape, dtype)];
+        list.push(Workload { name, bytes: 0, operands, work: product });
+    };
+    multiply("matmul 1024 f32", &[1024, 1024], f32);
+    multiply("matmul 5000 f32", &[5000, 5000], f32);
+    multiply("matmul 5000 f64", &[5000, 5000], DType::F64);
+    multiply("matmul 8192 bf16", &[8192, 8192], bf16);
+    multiply("matmul 10x256 f32", &[10, 256, 256], f32);
     for workload in &list {
         for operand in &workload.operands {
             operand.eval()?;
