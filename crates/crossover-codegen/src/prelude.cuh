@@ -100,6 +100,19 @@ __device__ __forceinline__ I xo_saturate(F x, F low, F top, I least, I most) {
     return x != x ? (I)0 : x >= top ? most : x <= low ? least : (I)x;
 }
 
+// == trim ==
+// The low 16 bits of a difference. ptxas 13.0 compares the negative of a short without wrapping it: -(-32768) counts as
+// 32768. It does not where the difference is one of 32 bits, so the compiler must not see that 16 would do.
+__device__ __forceinline__ short xo_trim_i16(unsigned x) {
+#ifdef __CUDA_ARCH__
+    short low;
+    asm("cvt.u16.u32 %0, %1;" : "=h"(low) : "r"(x));
+    return low;
+#else
+    return (short)x;
+#endif
+}
+
 // == philox ==
 struct xo_words {
     unsigned w[4];
