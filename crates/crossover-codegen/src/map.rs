@@ -174,7 +174,7 @@ fn write_points(
         last.1 = format!("{} + k", last.1);
     }
     for &id in steps {
-        entry.step(id, &Point { element: &element, at: &here, quads: v % 4 == 0 });
+        entry.step(id, &Point { element: &element, at: &here, quads: v.is_multiple_of(4) });
     }
     if v > 1 {
         for braid in &braids {

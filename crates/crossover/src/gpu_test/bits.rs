@@ -97,7 +97,7 @@ pub fn graphs(setup: &Setup, options: &Options, report: &mut Report) -> Result<(
         }
         let inputs = reference::random_inputs(&graph, seed);
         let expected = outputs(&host, &graph, &inputs)?;
-        let executor = if seed % 4 == 0 { &turns } else { &away };
+        let executor = if seed.is_multiple_of(4) { &turns } else { &away };
         let got = outputs(executor, &graph, &inputs)?;
         checked.fetch_add(1, Ordering::Relaxed);
         elements.fetch_add(expected.iter().map(|o| o.len() as u64).sum(), Ordering::Relaxed);
