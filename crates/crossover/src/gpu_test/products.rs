@@ -4,7 +4,8 @@ use crossover::{Array, DType, Device, Key, random, s, with_device};
 
 use crate::{Options, Result, report::Report, setup::Setup};
 
-/// Largest error over its bound, |left| · |right| · (depth + 2) · epsilon plus one rounding of the result.
+/// Largest error over its bound, |left| · |right| · (depth + 2) · epsilon plus one rounding of the result, which below the
+/// smallest normal number is absolute.
 fn excess(left: &Array, right: &Array, got: &Array) -> Result<f64> {
     let depth = left.shape().dims().last().copied().unwrap_or(0) as f64;
     let (sums, result) = match got.dtype() {
@@ -13,11 +14,12 @@ fn excess(left: &Array, right: &Array, got: &Array) -> Result<f64> {
         DType::BF16 => (f64::from(f32::EPSILON), 2f64.powi(-7)),
         _ => (f64::from(f32::EPSILON), f64::from(f32::EPSILON)),
     };
+    let least = if got.dtype() == DType::F16 { 2f64.powi(-24) } else { 1e-300 };
     let wide = if got.dtype().is_complex() { DType::C128 } else { DType::F64 };
     with_device(Device::Cpu, || {
         let (a, b) = (left.astype(wide), right.astype(wide));
         let exact = a.matmul(&b);
-        let bound = a.abs().matmul(&b.abs()) * ((depth + 2.0) * sums * 2.0) + exact.abs() * result + 1e-300;
+        let bound = a.abs().matmul(&b.abs()) * ((depth + 2.0) * sums * 2.0) + exact.abs() * result + least;
         let error = (got.astype(wide) - exact).abs();
         Ok((error / bound).max(()).item::<f64>()?)
     })
