@@ -1,4 +1,4 @@
-//! `cargo xtask gpu`: a folder that runs the GPU proof on a machine that has a GPU and no Rust.
+//! `cargo xtask gpu`: a folder that tests and times a GPU on a machine that has one and no Rust.
 
 use std::path::Path;
 
@@ -9,17 +9,21 @@ use crate::{paint, step};
 
 /// Where the bundle is built; git ignores it.
 const FOLDER: &str = "bundle";
-/// What goes in when nothing is named. The first is the one `run.sh` judges by.
-const PROGRAMS: [&str; 2] = ["crossover-gpu-proof", "crossover"];
+/// What goes in when nothing is named. `run.sh` judges by all but the last.
+const PROGRAMS: [&str; 3] = ["crossover-gpu-test", "crossover-gpu-proof", "crossover"];
+/// Files beside the programs: the cases that every backend must pass, and other libraries on the same work.
+const BESIDE: [&str; 2] = ["corpus", "bench/gpu_peers.py"];
 /// A bundle must stay easy to send around: 60 MiB.
 const MOST_BYTES: u64 = 60 << 20;
 
-/// Build a self-contained folder that runs the GPU proof on a machine without Rust.
+/// Build a self-contained folder that tests and times a GPU on a machine without Rust.
 ///
-/// Release-builds the programs, strips them into bundle/ and writes bundle/run.sh. On the GPU
-/// machine:
+/// Release-builds the programs, strips them into bundle/, adds the corpus and the peers' script and
+/// writes bundle/run.sh. On the GPU machine:
 ///
-///   ./run.sh results     runs everything, leaves logs and JSON in results/, fails when the proof fails
+///   ./run.sh results                           runs everything, leaves logs and JSON in results/, fails
+///                                              when a check fails
+///   python3 gpu_peers.py results/peers.json    other libraries on the work of crossover-gpu-test
 ///
 /// The programs open the CUDA driver and NVRTC at run time; nothing else is needed there.
 #[derive(clap::Args)]
@@ -57,6 +61,9 @@ fn build(programs: &[String]) -> Result<u64> {
             .with_context(|| format!("no crate defines the program `{program}`"))?;
         let mut build = workspace::cargo();
         build.args(["build", "--release", "--quiet", "--package", owner, "--bin", program]);
+        if program == "crossover-gpu-test" {
+            build.args(["--features", "gpu-test"]);
+        }
         let output = build.output().context("could not start cargo")?;
         if !output.status.success() {
             bail!("`{}` failed:\n{}", workspace::spell(&build), String::from_utf8_lossy(&output.stderr));
@@ -67,10 +74,28 @@ fn build(programs: &[String]) -> Result<u64> {
         strip(&copy);
         bytes += std::fs::metadata(&copy)?.len();
     }
+    for path in BESIDE {
+        bytes += copy_into(&workspace::root().join(path), &folder)?;
+    }
     let script = folder.join("run.sh");
     std::fs::write(&script, run_script(programs))?;
     make_executable(&script)?;
     Ok(bytes + std::fs::metadata(&script)?.len())
+}
+
+/// Copies a file or a folder of files; the bytes copied.
+fn copy_into(from: &Path, folder: &Path) -> Result<u64> {
+    let name = from.file_name().with_context(|| format!("{} has no name", from.display()))?;
+    let to = folder.join(name);
+    if !from.is_dir() {
+        return std::fs::copy(from, &to).with_context(|| format!("could not copy {}", from.display()));
+    }
+    std::fs::create_dir_all(&to)?;
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(from).with_context(|| format!("could not read {}", from.display()))? {
+        bytes += copy_into(&entry?.path(), &to)?;
+    }
+    Ok(bytes)
 }
 
 /// Symbols are most of a release program. Without `strip` the bundle still works, only larger.
@@ -97,7 +122,7 @@ fn run_script(programs: &[String]) -> String {
     let mut script = String::from(
         "#!/usr/bin/env bash\n\
          # Runs the bundled programs. Usage: ./run.sh [results folder, ./out when not given]\n\
-         # Extra arguments go to the proof, such as: ./run.sh out --quick\n\
+         # Extra arguments go to every program but the doctor, such as: ./run.sh out --seconds 60\n\
          set -uo pipefail\n\
          here=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n\
          out=${1:-./out}\n\
@@ -134,6 +159,7 @@ mod tests {
         let script = run_script(&PROGRAMS.map(str::to_owned));
         let line = |word: &str| script.lines().find(|line| line.contains(word)).map(str::to_owned);
         assert!(line("crossover-gpu-proof\"").is_some_and(|line| line.ends_with("|| status=1")));
+        assert!(line("crossover-gpu-test\"").is_some_and(|line| line.ends_with("|| status=1")));
         assert!(line("doctor --json").is_some_and(|line| line.ends_with("|| true")));
         assert!(script.ends_with("exit $status\n"));
     }

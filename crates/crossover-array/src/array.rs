@@ -180,6 +180,10 @@ impl Array {
         let location = Location::caller();
         let buffer = eval::node(&self.version())?;
         self.expect_dtype("to_vec", T::DTYPE, location)?;
+        let whole = convert::read_whole(&buffer, self.view.as_ref(), self.size());
+        if let Some(values) = whole.map_err(|e| Error::new(e, location))? {
+            return Ok(values);
+        }
         let bytes = buffer.host_bytes().map_err(|e| Error::new(e, location))?;
         Ok(convert::read(bytes, self.view.as_ref(), self.size()))
     }

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use crossover_core::{Element, Layout};
+use crossover_runtime::Buffer;
 
 /// `size` elements in row-major order, through a layout where there is one.
 pub(crate) fn read<T: Element>(bytes: &[u8], layout: Option<&Layout>, size: usize) -> Vec<T> {
@@ -37,6 +38,36 @@ pub(crate) fn read<T: Element>(bytes: &[u8], layout: Option<&Layout>, size: usiz
         }
     }
     out
+}
+
+/// Bytes from which contents are copied straight from where they are, by several threads.
+const LARGE: usize = 1 << 20;
+
+/// All elements of a large buffer, or `None` if it is small or the window shows only a part.
+pub(crate) fn read_whole<T: Element>(
+    buffer: &Buffer,
+    layout: Option<&Layout>,
+    size: usize,
+) -> crossover_runtime::Result<Option<Vec<T>>> {
+    let is_whole = layout.is_none_or(|layout| layout.offset == 0 && layout.is_contiguous());
+    if buffer.bytes() < LARGE || !is_whole || size * size_of::<T>() != buffer.bytes() {
+        return Ok(None);
+    }
+    let Ok(memory) = std::alloc::Layout::array::<T>(size) else { return Ok(None) };
+    // SAFETY: the layout is not empty. The memory is of the layout that a vector of `size` elements has, and zeros
+    // are a valid value of every element.
+    let mut out: Vec<T> = unsafe {
+        let start = std::alloc::alloc_zeroed(memory);
+        if start.is_null() {
+            std::alloc::handle_alloc_error(memory);
+        }
+        Vec::from_raw_parts(start.cast(), size, size)
+    };
+    // SAFETY: elements are plain values without padding; the buffer holds values of dtype T.
+    let bytes =
+        unsafe { std::slice::from_raw_parts_mut(out.as_mut_ptr().cast::<u8>(), size_of_val(&out[..])) };
+    buffer.read_into(bytes)?;
+    Ok(Some(out))
 }
 
 /// The bytes of a slice of elements.

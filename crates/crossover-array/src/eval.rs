@@ -53,7 +53,7 @@ pub(crate) fn evaluate(
     runtime: &Runtime,
 ) -> Result<Arc<Buffer>, Result<crossover_runtime::Error, Error>> {
     let extraction = extract(targets, runtime).map_err(Err)?;
-    let buffers = runtime.executor().evaluate(&extraction.graph, &extraction.inputs).map_err(Ok)?;
+    let buffers = runtime.evaluate(&extraction.graph, &extraction.inputs).map_err(Ok)?;
     let result = buffers[0].clone();
     for (node, buffer) in extraction.outputs.into_iter().zip(buffers) {
         node.finish(State::Ready(buffer));

@@ -22,6 +22,7 @@ mod contract;
 mod convert;
 mod creation;
 mod debug;
+mod device;
 mod elementwise;
 mod error;
 mod eval;
@@ -61,6 +62,7 @@ pub use crossover_core::{
 };
 pub use crossover_cpu::Simd;
 pub use debug::NanOrigin;
+pub use device::{Device, gpus, with_device};
 pub use error::{Error, Result};
 pub use half::{bf16, f16};
 pub use index::{Index, Indices};

@@ -6,11 +6,14 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use crossover_core::Graph;
 use crossover_cpu::{CpuBackend, Simd};
+use crossover_cuda::CudaBackend;
 use crossover_plan::Options;
 use crossover_runtime::{Backend, Buffer, Executor, Machine, Placement};
+use smallvec::SmallVec;
 
-use crate::{Error, Result, debug::Debug};
+use crate::{Device, Error, Result, debug::Debug, device};
 
 /// Devices and options for evaluating arrays.
 ///
@@ -27,7 +30,12 @@ use crate::{Error, Result, debug::Debug};
 pub struct Runtime {
     executor: Arc<Executor>,
     debug: Debug,
+    /// Where it computes unless [`with_device`](crate::with_device) says otherwise; `None` leaves it to the executor.
+    device: Option<Choice>,
 }
+
+/// A device, or what is wrong with the variable that was to name it.
+type Choice = std::result::Result<Device, crossover_runtime::Error>;
 
 /// What a [`Runtime`] is made with.
 #[derive(Debug, Clone, Default)]
@@ -38,6 +46,7 @@ pub struct Builder {
     memory_budget: Option<u64>,
     eager: Option<bool>,
     refuse_nan: Option<bool>,
+    device: Option<Device>,
 }
 
 thread_local! {
@@ -58,7 +67,7 @@ impl Runtime {
 
     /// A runtime around an executor made elsewhere.
     pub fn from_executor(executor: Executor) -> Runtime {
-        Runtime { executor: Arc::new(executor), debug: Debug::default() }
+        Runtime { executor: Arc::new(executor), device: None, debug: Debug::default() }
     }
 
     /// The runtime of the innermost [`scope`](Runtime::scope) on this thread, or the shared one.
@@ -116,6 +125,25 @@ impl Runtime {
 
     pub(crate) fn debug(&self) -> Debug {
         self.debug
+    }
+
+    /// Evaluates a graph where [`with_device`](crate::with_device) or this runtime says.
+    pub(crate) fn evaluate(
+        &self,
+        graph: &Graph,
+        inputs: &[Arc<Buffer>],
+    ) -> crossover_runtime::Result<SmallVec<[Arc<Buffer>; 1]>> {
+        let device = match (device::scoped(), &self.device) {
+            (Some(device), _) => device,
+            (None, Some(choice)) => choice.clone()?,
+            (None, None) => return self.executor.evaluate(graph, inputs),
+        };
+        let placement = match device {
+            Device::Auto => Placement::Auto,
+            Device::Cpu => Placement::Host,
+            Device::Cuda(_) => Placement::On(device::resolve(device, self.machine())?),
+        };
+        self.executor.evaluate_at(placement, graph, inputs)
     }
 
     pub(crate) fn machine(&self) -> &Arc<Machine> {
@@ -201,6 +229,21 @@ impl Builder {
         self
     }
 
+    /// Where to compute. By default what `CROSSOVER_DEVICE` says (`auto`, `cpu`, `cuda`, `cuda:1`), and
+    /// [`Device::Auto`] where it is not set. With [`Device::Cpu`] the runtime has no GPU at all.
+    ///
+    /// ```
+    /// use crossover_array::{Array, Device, Runtime};
+    /// let host = Runtime::builder().device(Device::Cpu).build()?;
+    /// let total = host.scope(|| Array::arange(10).sum(()).item::<i64>())?;
+    /// assert_eq!(total, 45);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    pub fn device(mut self, device: Device) -> Builder {
+        self.device = Some(device);
+        self
+    }
+
     /// Makes the runtime.
     #[track_caller]
     pub fn build(self) -> Result<Runtime> {
@@ -216,12 +259,17 @@ impl Builder {
             cpu = cpu.memory_budget(bytes);
         }
         let host: Arc<dyn Backend> = Arc::new(cpu.build().map_err(|e| Error::new(e, location))?);
-        let machine = Machine::new(host, Vec::new()).map_err(|e| Error::new(e, location))?;
+        let device = self.device.map_or_else(device::from_environment, Ok);
+        // Devices are opened when something is to run there; until then they are names.
+        let visible = if matches!(device, Ok(Device::Cpu)) { 0 } else { CudaBackend::visible() };
+        let gpu = |ordinal| Arc::new(CudaBackend::new(ordinal as i32)) as Arc<dyn Backend>;
+        let machine = Machine::new(host, (0..visible).map(gpu).collect());
+        let machine = machine.map_err(|e| Error::new(e, location))?;
         let options = Options { fusion: self.fusion.unwrap_or(true) };
         let given = Debug::from_environment();
         let refuse_nan = self.refuse_nan.unwrap_or(given.refuse_nan);
         let debug = Debug { eager: refuse_nan || self.eager.unwrap_or(given.eager), refuse_nan };
         let executor = Executor::new(machine, options, Placement::Host);
-        Ok(Runtime { debug: debug.watch(), ..Runtime::from_executor(executor) })
+        Ok(Runtime { executor: Arc::new(executor), device: Some(device), debug: debug.watch() })
     }
 }

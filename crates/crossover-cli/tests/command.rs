@@ -113,8 +113,8 @@ fn doctor_describes_the_machine_and_its_checks_hold() {
     let diagnosis = json(&["doctor", "--json"]);
     assert!(diagnosis["cpu"]["threads"].as_u64() > Some(0));
     assert_eq!(diagnosis["cpu"]["simd_available"][0], "scalar");
-    assert_eq!(diagnosis["gpu"]["used"], false);
-    assert!(diagnosis["gpu"]["reason"].as_str().is_some_and(|r| r.contains("computes on the CPU")));
+    assert!(diagnosis["gpu"]["used"].is_boolean());
+    assert!(diagnosis["gpu"]["reason"].as_str().is_some_and(|r| r.contains("on the CPU")));
     assert_eq!(diagnosis["version"], env!("CARGO_PKG_VERSION"));
     let checks = diagnosis["checks"].as_array().expect("checks");
     assert!(checks.len() >= 2 && checks.iter().all(|c| c["ok"] == true), "{checks:?}");

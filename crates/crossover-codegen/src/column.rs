@@ -19,8 +19,8 @@ use crate::{
     steps::Point,
 };
 
-/// Rows a thread reads before it uses any of them.
-const AHEAD: usize = 8;
+/// Bytes a thread reads before it uses any of them: a column has few threads, so each keeps many loads in flight.
+const AHEAD_BYTES: usize = 64;
 /// Rows per thread of the launch that stores: fewer than a segment, since nothing is carried from row to row.
 const STRETCH: usize = 32;
 
@@ -164,14 +164,17 @@ fn write_walk(
         entry.body.line(format!("{kind} r{id} = {{}};"));
     }
     let loads = stages::loads(entry.kernel, &pass.steps);
-    entry.body.open(format!("for (index_t b = {begin}; b < {end}; b += {AHEAD})"));
+    let bytes: usize = loads.iter().map(|&l| entry.kernel.loads[l].dtype.size()).sum();
+    // Rows read before any of them is used; at most what fits registers, and not past what the span holds.
+    let ahead = (AHEAD_BYTES / bytes.max(1)).clamp(4, 16);
+    entry.body.open(format!("for (index_t b = {begin}; b < {end}; b += {ahead})"));
     for &load in &loads {
         let dtype = entry.kernel.loads[load].dtype;
         entry.uses.dtype(dtype);
-        entry.body.line(format!("{} m{load}[{AHEAD}];", memory_type(dtype)));
+        entry.body.line(format!("{} m{load}[{ahead}];", memory_type(dtype)));
     }
     if !loads.is_empty() {
-        let here = open_row(entry, at, end);
+        let here = open_row(entry, ahead, at, end);
         for &load in &loads {
             let pointer = entry.load(load);
             let window = entry.flat.loads[load].clone();
@@ -181,9 +184,9 @@ fn write_walk(
         entry.body.close();
         entry.body.close();
     }
-    let here = open_row(entry, at, end);
+    let here = open_row(entry, ahead, at, end);
     for &id in &pass.steps {
-        entry.step(id, &Point { element: &|load| format!("m{load}[u]"), at: &here });
+        entry.step(id, &Point { element: &|load| format!("m{load}[u]"), at: &here, quads: false });
     }
     for &id in &pass.reductions {
         let join = entry.join(id);
@@ -203,8 +206,8 @@ fn write_walk(
 }
 
 /// Opens the scope of row `u` of the rows being read.
-fn open_row(entry: &mut Entry<'_>, at: &[(usize, String)], end: &str) -> Vec<(usize, String)> {
-    entry.body.unrolled("u", AHEAD);
+fn open_row(entry: &mut Entry<'_>, ahead: usize, at: &[(usize, String)], end: &str) -> Vec<(usize, String)> {
+    entry.body.unrolled("u", ahead);
     entry.body.line("const index_t r = b + u;");
     entry.body.open(format!("if (r < {end})"));
     let mut here = at.to_vec();

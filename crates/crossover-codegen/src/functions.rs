@@ -44,8 +44,15 @@ impl Uses {
         let name = format!("xo_{}_{}", op.name(), dtype.compute());
         // A kernel that passed the plan's dtype check always finds its body; text that cannot compile is the
         // loudest answer to one that did not.
-        let text = device_function(op, dtype)
+        let mut text = device_function(op, dtype)
             .map_or_else(|| format!("#error {op} is not defined for {dtype}\n"), |f| f.source().to_string());
+        if dtype == DType::I16 {
+            let trimmed = trim_differences(&text);
+            if trimmed != text {
+                self.section(Section::Trim);
+                text = trimmed;
+            }
+        }
         self.functions.insert(name.clone(), text);
         name
     }
@@ -174,4 +181,16 @@ pub fn cast_functions() -> Vec<(String, String)> {
         }
     }
     out
+}
+
+/// Takes differences of 16-bit integers through `xo_trim_i16`, which says why.
+fn trim_differences(text: &str) -> String {
+    let line = |line: &str| {
+        let difference = line.split_once(" = (short)(").filter(|(_, rest)| rest.contains(" - (unsigned)"));
+        match difference {
+            Some((head, rest)) => format!("{head} = xo_trim_i16({rest}\n"),
+            None => format!("{line}\n"),
+        }
+    };
+    text.lines().map(line).collect()
 }

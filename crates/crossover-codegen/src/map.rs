@@ -95,7 +95,7 @@ fn write_fixed(entry: &mut Entry<'_>, fixed: &[usize]) {
         entry.load(load);
     }
     for &id in fixed {
-        entry.step(id, &Point { element: &|load| pointers[load].clone(), at: &[] });
+        entry.step(id, &Point { element: &|load| pointers[load].clone(), at: &[], quads: false });
     }
 }
 
@@ -157,12 +157,14 @@ fn write_points(
         true => format!("m{load}[u]"),
         false => format!("in{load}[0]"),
     };
+    let braids = braids(entry.kernel, entry.flat, stores);
     if v > 1 {
-        for &store in stores {
-            let dtype = entry.kernel.stores[store].dtype;
+        for braid in &braids {
+            let dtype = entry.kernel.stores[braid[0]].dtype;
             entry.uses.section(Section::Pack);
             entry.uses.dtype(dtype);
-            entry.body.line(format!("{} w{store};", shape.pack(memory_type(dtype))));
+            let width = v * braid.len();
+            entry.body.line(format!("xo_pack<{}, {width}> w{};", memory_type(dtype), braid[0]));
         }
         entry.body.unrolled("k", v);
     }
@@ -172,27 +174,68 @@ fn write_points(
         last.1 = format!("{} + k", last.1);
     }
     for &id in steps {
-        entry.step(id, &Point { element: &element, at: &here });
+        entry.step(id, &Point { element: &element, at: &here, quads: v.is_multiple_of(4) });
     }
     if v > 1 {
-        for &store in stores {
-            let value = entry.stored(store);
-            entry.body.line(format!("w{store}.v[k] = {value};"));
+        for braid in &braids {
+            for (strand, &store) in braid.iter().enumerate() {
+                let value = entry.stored(store);
+                let place = if braid.len() == 1 {
+                    "k".to_string()
+                } else {
+                    format!("k * {} + {strand}", braid.len())
+                };
+                entry.body.line(format!("w{}.v[{place}] = {value};", braid[0]));
+            }
         }
         entry.body.close();
+        for braid in &braids {
+            let (store, strands) = (braid[0], braid.len());
+            let pointer = entry.store(store);
+            let window = entry.flat.stores[store].clone();
+            let offset = entry.offset(&window, &format!("out{store}"), at);
+            let left = match (shape.left(entry.flat), strands) {
+                (left, 1) => left,
+                (left, _) => format!("({left}) * {strands}"),
+            };
+            let width = v * strands;
+            entry.body.line(format!("xo_write<{width}>({pointer} + {offset}, w{store}, {left});"));
+        }
+        return;
     }
     for &store in stores {
         let pointer = entry.store(store);
         let window = entry.flat.stores[store].clone();
         let offset = entry.offset(&window, &format!("out{store}"), at);
-        if v > 1 {
-            let left = shape.left(entry.flat);
-            entry.body.line(format!("xo_write<{v}>({pointer} + {offset}, w{store}, {left});"));
-        } else {
-            let value = entry.stored(store);
-            entry.body.line(format!("{pointer}[{offset}] = {value};"));
-        }
+        let value = entry.stored(store);
+        entry.body.line(format!("{pointer}[{offset}] = {value};"));
     }
+}
+
+/// Stores that together write every element of a stretch of memory in turn, such as sines and cosines side by side;
+/// any other store is alone. In order of the elements.
+fn braids(kernel: &Fused, flat: &Flat, stores: &[usize]) -> Vec<Vec<usize>> {
+    let mut left = stores.to_vec();
+    let mut out = Vec::new();
+    while let Some(&head) = left.first() {
+        let (store, window) = (&kernel.stores[head], &flat.stores[head]);
+        let strands = window.strides.last().copied().unwrap_or(0);
+        let alike = |i: usize| {
+            let other = &kernel.stores[i];
+            let same = other.buffer == store.buffer && other.dtype == store.dtype;
+            same && flat.stores[i].strides == window.strides
+        };
+        let mut braid: Vec<usize> = left.iter().copied().filter(|&i| alike(i)).collect();
+        braid.sort_by_key(|&i| flat.stores[i].offset);
+        let first = flat.stores[braid[0]].offset;
+        let in_turn = braid.iter().enumerate().all(|(strand, &i)| flat.stores[i].offset == first + strand);
+        if !(strands == 2 || strands == 4) || braid.len() != strands as usize || !in_turn {
+            braid = vec![head];
+        }
+        left.retain(|i| !braid.contains(i));
+        out.push(braid);
+    }
+    out
 }
 
 impl Shape {
@@ -238,13 +281,15 @@ fn aligned(kernel: &Fused, flat: &Flat, loads: &[usize], stores: &[usize], vecto
     if last > 0 && !flat.axes[last].length.is_multiple_of(vector) {
         return false;
     }
-    let whole = |window: &Window, size: usize| {
-        let unit = (16 / size).clamp(1, vector);
+    let whole = |window: &Window, size: usize, strands: usize| {
+        let unit = (16 / size).clamp(1, vector * strands);
         let rest = window.strides[..last].iter().all(|s| s.unsigned_abs().is_multiple_of(unit));
-        window.strides[last] == 1 && rest && window.offset.is_multiple_of(unit)
+        window.strides[last] == strands as isize && rest && window.offset.is_multiple_of(unit)
     };
     loads
         .iter()
-        .all(|&l| flat.loads[l].strides[last] == 0 || whole(&flat.loads[l], kernel.loads[l].dtype.size()))
-        && stores.iter().all(|&s| whole(&flat.stores[s], kernel.stores[s].dtype.size()))
+        .all(|&l| flat.loads[l].strides[last] == 0 || whole(&flat.loads[l], kernel.loads[l].dtype.size(), 1))
+        && braids(kernel, flat, stores)
+            .iter()
+            .all(|braid| whole(&flat.stores[braid[0]], kernel.stores[braid[0]].dtype.size(), braid.len()))
 }

@@ -20,12 +20,15 @@ pub(crate) struct Team {
     pub(crate) vector: bool,
     /// The variable that holds the first element of the warp's chunk, if it is not 0.
     pub(crate) first: Option<&'static str>,
+    /// Whether every group of every warp is full, so that nobody has to ask where the row ends.
+    pub(crate) whole: bool,
 }
 
 impl Team {
     /// Lanes of the warp's chunk that exist.
     pub(crate) fn present(&self) -> String {
         match self.first {
+            _ if self.whole => GROUP.to_string(),
             Some(first) => format!("(int)(length - {first} < {GROUP} ? length - {first} : {GROUP})"),
             None => format!("(int)(length < {GROUP} ? length : {GROUP})"),
         }
@@ -44,24 +47,31 @@ impl Team {
     }
 
     /// Opens the scope of the thread's four elements of group `g`.
+    ///
+    /// What lies past the end of the row is computed like the rest, from zeros, and neither joined nor stored: a branch
+    /// around every group would cost more registers than it saves work.
     fn open_group(&self, entry: &mut Entry<'_>) {
         entry.body.unrolled("g", self.groups);
         let base = self.first.map_or(String::new(), |first| format!("{first} + "));
         entry.body.line(format!("const index_t r = {base}g * {GROUP} + 4 * t;"));
-        entry.body.open("if (r < length)");
     }
 
     fn close_group(&self, entry: &mut Entry<'_>) {
         entry.body.close();
-        entry.body.close();
+    }
+
+    /// The condition that the thread's element `k` of a group exists; all four do together if they are moved at once.
+    fn exists(&self) -> Option<&'static str> {
+        match (self.whole, self.vector) {
+            (true, _) => None,
+            (false, true) => Some("r < length"),
+            (false, false) => Some("r + k < length"),
+        }
     }
 
     /// Opens the scope of element `k` and returns the coordinates of the point.
     fn open_element(&self, entry: &mut Entry<'_>, outer: &[(usize, String)]) -> Vec<(usize, String)> {
         entry.body.unrolled("k", 4);
-        if !self.vector {
-            entry.body.open("if (r + k < length)");
-        }
         let mut at = outer.to_vec();
         if entry.flat.group(Group::Reduce).len() > 1 {
             entry.body.line("const index_t e = r + k;");
@@ -73,9 +83,6 @@ impl Team {
     }
 
     fn close_element(&self, entry: &mut Entry<'_>) {
-        if !self.vector {
-            entry.body.close();
-        }
         entry.body.close();
     }
 
@@ -118,7 +125,7 @@ pub(crate) fn write_pass(
         entry.body.line(format!("xo_pack<{}, 4> w{store};", memory_type(dtype)));
     }
     let at = team.open_element(entry, outer);
-    write_element(entry, passes, level, &packed, &at);
+    write_element(entry, team, passes, level, &packed, &at);
     team.close_element(entry);
     for &store in &packed {
         let pointer = entry.store(store);
@@ -126,7 +133,8 @@ pub(crate) fn write_pass(
         let mut start = outer.to_vec();
         start.extend(entry.coordinates(Group::Reduce, 'y', "r"));
         let offset = entry.offset(&window, &format!("out{store}"), &start);
-        entry.body.line(format!("xo_write<4>({pointer} + {offset}, w{store}, 4);"));
+        let guard = if team.whole { "" } else { "if (r < length) " };
+        entry.body.line(format!("{guard}xo_write<4>({pointer} + {offset}, w{store}, 4);"));
     }
     team.close_group(entry);
     lanes
@@ -147,7 +155,8 @@ fn write_reads(entry: &mut Entry<'_>, team: &Team, level: usize, loads: &[usize]
         let dtype = entry.kernel.loads[load].dtype;
         entry.uses.dtype(dtype);
         let name = memory_name(level, load);
-        entry.body.line(format!("xo_pack<{}, 4> {name}[{}];", memory_type(dtype), team.groups));
+        let zeros = if team.whole { "" } else { " = {}" };
+        entry.body.line(format!("xo_pack<{}, 4> {name}[{}]{zeros};", memory_type(dtype), team.groups));
     }
     team.open_group(entry);
     let stride = |entry: &Entry<'_>, load: usize| {
@@ -163,7 +172,8 @@ fn write_reads(entry: &mut Entry<'_>, team: &Team, level: usize, loads: &[usize]
         at.extend(entry.coordinates(Group::Reduce, 'y', "r"));
         let offset = entry.offset(&window, &format!("in{load}"), &at);
         let name = memory_name(level, load);
-        entry.body.line(format!("{name}[g] = xo_read<4>({pointer} + {offset}, 4);"));
+        let guard = if team.whole { "" } else { "if (r < length) " };
+        entry.body.line(format!("{guard}{name}[g] = xo_read<4>({pointer} + {offset}, 4);"));
     }
     if !single.is_empty() {
         let at = team.open_element(entry, outer);
@@ -171,7 +181,9 @@ fn write_reads(entry: &mut Entry<'_>, team: &Team, level: usize, loads: &[usize]
             let pointer = entry.load(load);
             let window = entry.flat.loads[load].clone();
             let offset = entry.offset(&window, &format!("in{load}"), &at);
-            entry.body.line(format!("{}[g].v[k] = {pointer}[{offset}];", memory_name(level, load)));
+            let guard = team.exists().map_or(String::new(), |condition| format!("if ({condition}) "));
+            let name = memory_name(level, load);
+            entry.body.line(format!("{guard}{name}[g].v[k] = {pointer}[{offset}];"));
         }
         team.close_element(entry);
     }
@@ -181,6 +193,7 @@ fn write_reads(entry: &mut Entry<'_>, team: &Team, level: usize, loads: &[usize]
 /// The steps of one element, what is kept of it, its part in the reductions and its stores.
 fn write_element(
     entry: &mut Entry<'_>,
+    team: &Team,
     passes: &[Pass],
     level: usize,
     packed: &[usize],
@@ -196,7 +209,9 @@ fn write_element(
             entry.body.line(format!("const {kind} s{id} = k{id}[g][k];"));
             continue;
         }
-        entry.step(id, &Point { element: &|load| format!("{}[g].v[k]", memory_name(level, load)), at });
+        let element = |load| format!("{}[g].v[k]", memory_name(level, load));
+        // Threads own four neighbours of every group.
+        entry.step(id, &Point { element: &element, at, quads: true });
         if kept_later(&id) {
             entry.body.line(format!("k{id}[g][k] = s{id};"));
         }
@@ -204,7 +219,13 @@ fn write_element(
     for &id in &pass.reductions {
         let join = entry.join(id);
         let value = entry.combined(id, "r + k");
-        entry.body.line(format!("r{id}[k] = g == 0 ? {value} : {join}::join(r{id}[k], {value});"));
+        // Lanes of the first group that do not exist are skipped when lanes combine.
+        let joined = format!("{join}::join(r{id}[k], {value})");
+        let joined = match team.exists() {
+            None => joined,
+            Some(condition) => format!("{condition} ? {joined} : r{id}[k]"),
+        };
+        entry.body.line(format!("r{id}[k] = g == 0 ? {value} : {joined};"));
     }
     for &store in &pass.stores {
         let value = entry.stored(store);
@@ -214,7 +235,8 @@ fn write_element(
             let pointer = entry.store(store);
             let window = entry.flat.stores[store].clone();
             let offset = entry.offset(&window, &format!("out{store}"), at);
-            entry.body.line(format!("{pointer}[{offset}] = {value};"));
+            let guard = team.exists().map_or(String::new(), |condition| format!("if ({condition}) "));
+            entry.body.line(format!("{guard}{pointer}[{offset}] = {value};"));
         }
     }
 }

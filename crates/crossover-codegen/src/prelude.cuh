@@ -100,10 +100,28 @@ __device__ __forceinline__ I xo_saturate(F x, F low, F top, I least, I most) {
     return x != x ? (I)0 : x >= top ? most : x <= low ? least : (I)x;
 }
 
+// == trim ==
+// The low 16 bits of a difference. ptxas 13.0 compares the negative of a short without wrapping it: -(-32768) counts as
+// 32768. It does not where the difference is one of 32 bits, so the compiler must not see that 16 would do.
+__device__ __forceinline__ short xo_trim_i16(unsigned x) {
+#ifdef __CUDA_ARCH__
+    short low;
+    asm("cvt.u16.u32 %0, %1;" : "=h"(low) : "r"(x));
+    return low;
+#else
+    return (short)x;
+#endif
+}
+
 // == philox ==
-// Element `index` of a stream: word index mod 4 of the Philox4x32-10 block with counter (index / 4, stream).
-__device__ __forceinline__ unsigned xo_philox(unsigned long long index, unsigned stream, unsigned key0, unsigned key1) {
-    const unsigned long long block = index >> 2;
+struct xo_words {
+    unsigned w[4];
+};
+
+// The Philox4x32-10 block with counter (block, stream).
+__device__ __forceinline__ xo_words xo_philox_block(
+    unsigned long long block, unsigned stream, unsigned key0, unsigned key1)
+{
     unsigned c0 = (unsigned)block, c1 = (unsigned)(block >> 32), c2 = stream, c3 = 0u;
     #pragma unroll
     for (int round = 0; round < 10; ++round) {
@@ -116,9 +134,18 @@ __device__ __forceinline__ unsigned xo_philox(unsigned long long index, unsigned
         key0 += 0x9e3779b9u;
         key1 += 0xbb67ae85u;
     }
-    const unsigned low = index & 1u ? c1 : c0;
-    const unsigned high = index & 1u ? c3 : c2;
-    return index & 2u ? high : low;
+    return xo_words{{c0, c1, c2, c3}};
+}
+
+__device__ __forceinline__ unsigned xo_philox_word(xo_words words, unsigned place) {
+    const unsigned low = place & 1u ? words.w[1] : words.w[0];
+    const unsigned high = place & 1u ? words.w[3] : words.w[2];
+    return place & 2u ? high : low;
+}
+
+// Element `index` of a stream: word index mod 4 of block index / 4.
+__device__ __forceinline__ unsigned xo_philox(unsigned long long index, unsigned stream, unsigned key0, unsigned key1) {
+    return xo_philox_word(xo_philox_block(index >> 2, stream, key0, key1), (unsigned)index);
 }
 
 // == pack ==
@@ -254,7 +281,17 @@ __device__ __forceinline__ void xo_combine_columns(
         const int count = (int)(length - begin < 128 ? length - begin : 128);
         const T* segment = from + (item / inner / segments * length + begin) * inner + i;
         T value = segment[0];
-        for (int r = 1; r < count; ++r) value = Join::join(value, segment[r * inner]);
+        for (int r = 1; r < count; r += 16) {
+            T ahead[16];
+            #pragma unroll
+            for (int u = 0; u < 16; ++u) {
+                if (r + u < count) ahead[u] = segment[(r + u) * inner];
+            }
+            #pragma unroll
+            for (int u = 0; u < 16; ++u) {
+                if (r + u < count) value = Join::join(value, ahead[u]);
+            }
+        }
         to[item] = value;
     }
 }

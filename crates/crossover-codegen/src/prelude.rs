@@ -9,6 +9,7 @@ pub(crate) enum Section {
     Bf16,
     Odd,
     Saturate,
+    Trim,
     Philox,
     Pack,
     Arg,
@@ -19,13 +20,14 @@ pub(crate) enum Section {
 const FILE: &str = include_str!("prelude.cuh");
 
 impl Section {
-    const ALL: [Section; 11] = [
+    const ALL: [Section; 12] = [
         Section::Complex,
         Section::Nan,
         Section::F16,
         Section::Bf16,
         Section::Odd,
         Section::Saturate,
+        Section::Trim,
         Section::Philox,
         Section::Pack,
         Section::Arg,
@@ -42,6 +44,7 @@ impl Section {
             Section::Bf16 => "// == bf16 ==\n",
             Section::Odd => "// == odd ==\n",
             Section::Saturate => "// == saturate ==\n",
+            Section::Trim => "// == trim ==\n",
             Section::Philox => "// == philox ==\n",
             Section::Pack => "// == pack ==\n",
             Section::Arg => "// == arg ==\n",

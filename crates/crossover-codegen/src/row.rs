@@ -41,7 +41,9 @@ fn short(kernel: &Fused, flat: &Flat) -> Source {
     let stages = Stages::new(kernel);
     let (full, once) = stages::split_stores(kernel, flat);
     let groups = if warps > 1 { CHUNK / GROUP } else { group_class(length) };
-    let team = Team { groups, vector: is_vector(kernel, flat), first: (warps > 1).then_some("first") };
+    let first = (warps > 1).then_some("first");
+    let whole = length == groups * warps * GROUP;
+    let team = Team { groups, vector: is_vector(kernel, flat), first, whole };
     let mut passes = stages::passes(kernel, &stages, &full, true);
     if stages::kept_bytes(kernel, &passes) * groups > register_budget(warps) {
         passes = stages::passes(kernel, &stages, &full, false);
@@ -111,7 +113,12 @@ fn long(kernel: &Fused, flat: &Flat) -> Source {
     let stages = Stages::new(kernel);
     let (full, once) = stages::split_stores(kernel, flat);
     let passes = stages::passes(kernel, &stages, &full, false);
-    let team = Team { groups: CHUNK / GROUP, vector: is_vector(kernel, flat), first: Some("first") };
+    let team = Team {
+        groups: CHUNK / GROUP,
+        vector: is_vector(kernel, flat),
+        first: Some("first"),
+        whole: length.is_multiple_of(CHUNK),
+    };
     let scratch = Scratch::new(kernel, CHUNK);
     let mut uses = Uses::default();
     uses.section(Section::Row);
@@ -186,7 +193,7 @@ pub(crate) fn write_constant(entry: &mut Entry<'_>, id: usize, at: &[(usize, Str
         let window = entry.flat.loads[load as usize].clone();
         element = format!("{pointer}[{}]", entry.offset(&window, &format!("in{load}"), at));
     }
-    entry.step(id, &Point { element: &|_| element.clone(), at });
+    entry.step(id, &Point { element: &|_| element.clone(), at, quads: false });
 }
 
 /// Every step that does not vary along the row and is known at this level, reductions from scratch memory.

@@ -11,6 +11,8 @@ pub(crate) struct Point<'p> {
     pub(crate) element: &'p dyn Fn(usize) -> String,
     /// Coordinates by axis; axes a value does not vary over may be missing.
     pub(crate) at: &'p [(usize, String)],
+    /// Whether the last coordinate ends in ` + k` behind a multiple of 4.
+    pub(crate) quads: bool,
 }
 
 impl Entry<'_> {
@@ -42,6 +44,13 @@ impl Entry<'_> {
             }
             StepOp::Random { key, stream, .. } => {
                 self.uses.section(Section::Philox);
+                if let Some(quad) = self.quad(id, point) {
+                    let key = self.load(*key as usize);
+                    let block = format!("((unsigned long long)({quad}) >> 2) + k / 4");
+                    return format!(
+                        "xo_philox_word(xo_philox_block({block}, {stream}u, {key}[0], {key}[1]), k % 4)"
+                    );
+                }
                 let position = self.position(id, point);
                 let key = self.load(*key as usize);
                 format!("xo_philox((unsigned long long)({position}), {stream}u, {key}[0], {key}[1])")
@@ -72,6 +81,27 @@ impl Entry<'_> {
         }
         let origin = self.index(format!("s{id}_origin"), window.offset);
         format!("{origin} + {distance}")
+    }
+
+    /// The position of element 0 of the point's neighbours `k`, if it is a multiple of 4 and they lie side by side:
+    /// then four of them share a block of random words, which the compiler computes once.
+    fn quad(&mut self, id: usize, point: &Point<'_>) -> Option<String> {
+        if !point.quads {
+            return None;
+        }
+        let window = self.flat.positions[id].as_ref()?;
+        let (last, start) = point.at.last().and_then(|(axis, c)| Some((*axis, c.strip_suffix(" + k")?)))?;
+        let others = window.strides.iter().enumerate().filter(|&(axis, _)| axis != last);
+        let fits = window.strides[last] == 1
+            && window.offset.is_multiple_of(4)
+            && others.into_iter().all(|(_, stride)| stride.unsigned_abs().is_multiple_of(4));
+        if !fits {
+            return None;
+        }
+        let mut at = point.at.to_vec();
+        at.pop();
+        at.push((last, start.to_string()));
+        Some(self.position(id, &Point { element: point.element, at: &at, quads: false }))
     }
 
     fn widened(&mut self, dtype: DType, element: String) -> String {

@@ -1,88 +1,29 @@
 //! A CUDA device through the driver API: memory, modules, launches, copies and events on one stream.
 //!
-//! The driver library and every function used here are probed before the first call, because cudarc panics when
-//! one is missing. What the driver answers becomes a typed error.
+//! What the driver answers becomes a typed error. Kernels and copies of the backend use three streams, see
+//! [`Lane`](crate::queue::Lane); everything here runs in order on the one for kernels.
 
 #![allow(unsafe_code)]
 
 use std::{ffi::CString, sync::Arc};
 
 use cudarc::driver::{result, sys};
-use libloading::Library;
 
-use crate::{Arguments, Error, Result};
-
-/// Every driver function that this crate calls through cudarc.
-const SYMBOLS: [&str; 31] = [
-    "cuInit",
-    "cuDriverGetVersion",
-    "cuGetErrorName",
-    "cuGetErrorString",
-    "cuDeviceGet",
-    "cuDeviceGetCount",
-    "cuDeviceGetName",
-    "cuDeviceGetAttribute",
-    "cuDeviceTotalMem_v2",
-    "cuDevicePrimaryCtxRetain",
-    "cuDevicePrimaryCtxRelease_v2",
-    "cuCtxSetCurrent",
-    "cuStreamCreate",
-    "cuStreamSynchronize",
-    "cuStreamDestroy_v2",
-    "cuMemAlloc_v2",
-    "cuMemFree_v2",
-    "cuMemHostAlloc",
-    "cuMemFreeHost",
-    "cuMemcpyHtoDAsync_v2",
-    "cuMemcpyDtoHAsync_v2",
-    "cuMemcpyDtoDAsync_v2",
-    "cuMemsetD8Async",
-    "cuModuleLoadData",
-    "cuModuleGetFunction",
-    "cuModuleUnload",
-    "cuLaunchKernel",
-    "cuEventCreate",
-    "cuEventRecord",
-    "cuEventElapsedTime",
-    "cuEventDestroy_v2",
-];
-
-const LIBRARY: &str = "libcuda";
-
-fn driver(call: &'static str) -> impl FnOnce(result::DriverError) -> Error {
-    move |error| Error::Driver { call, why: format!("{:?}", error.0) }
-}
-
-/// Opens the driver library and resolves every symbol once, so that no later call can find one missing.
-fn probe() -> Result<()> {
-    // SAFETY: loading the driver library runs its initialisers, which have no preconditions.
-    let library =
-        ["libcuda.so.1", "libcuda.so"].into_iter().find_map(|name| unsafe { Library::new(name) }.ok());
-    let Some(library) = library else {
-        let why = "no NVIDIA driver is installed, or it is not on the loader's path".to_string();
-        return Err(Error::Library { library: LIBRARY, why });
-    };
-    for symbol in SYMBOLS {
-        // SAFETY: the symbol is only looked for, never called through this type. Newer drivers export some events
-        // functions under a versioned name, which is what cudarc asks for too.
-        let found = unsafe { library.get::<unsafe extern "C" fn()>(symbol.as_bytes()) };
-        if found.is_err() {
-            return Err(Error::Symbol { library: LIBRARY, symbol });
-        }
-    }
-    // SAFETY: only tries to open libraries.
-    if unsafe { sys::is_culib_present() } {
-        Ok(())
-    } else {
-        Err(Error::Library { library: LIBRARY, why: "found by none of the names cudarc tries".to_string() })
-    }
-}
+use crate::{
+    Arguments, Error, Result,
+    driver::{driver, probe},
+};
 
 #[derive(Debug)]
-struct Context {
-    device: sys::CUdevice,
-    context: sys::CUcontext,
-    stream: sys::CUstream,
+pub(crate) struct Context {
+    pub(crate) device: sys::CUdevice,
+    pub(crate) context: sys::CUcontext,
+    /// Kernels and allocations.
+    pub(crate) stream: sys::CUstream,
+    /// Copies to the device.
+    pub(crate) up: sys::CUstream,
+    /// Copies from the device.
+    pub(crate) down: sys::CUstream,
 }
 
 // SAFETY: the driver API is thread-safe; the handles are plain values that it looks up.
@@ -92,26 +33,29 @@ unsafe impl Sync for Context {}
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: the last owner is gone, so nothing uses the stream or the context any more.
+        // SAFETY: the last owner is gone, so nothing uses the streams or the context any more.
         unsafe {
             let _ = result::ctx::set_current(self.context);
-            let _ = result::stream::destroy(self.stream);
+            for stream in [self.stream, self.up, self.down] {
+                let _ = result::stream::destroy(stream);
+            }
             let _ = result::primary_ctx::release(self.device);
         }
     }
 }
 
-/// An open device with one stream, on which everything runs in order.
+/// An open device.
 #[derive(Debug, Clone)]
 pub struct Gpu {
-    shared: Arc<Context>,
-    name: String,
+    pub(crate) shared: Arc<Context>,
+    name: Arc<str>,
+    version: i32,
 }
 
 impl Gpu {
     /// Opens a device, or says why that cannot be.
     pub fn open(ordinal: i32) -> Result<Gpu> {
-        probe()?;
+        let version = probe()?;
         result::init().map_err(driver("cuInit"))?;
         let count = result::device::get_count().map_err(driver("cuDeviceGetCount"))?;
         if !(0..count).contains(&ordinal) {
@@ -124,9 +68,11 @@ impl Gpu {
             unsafe { result::primary_ctx::retain(device) }.map_err(driver("cuDevicePrimaryCtxRetain"))?;
         // SAFETY: the context was just retained.
         unsafe { result::ctx::set_current(context) }.map_err(driver("cuCtxSetCurrent"))?;
-        let stream = result::stream::create(result::stream::StreamKind::NonBlocking)
-            .map_err(driver("cuStreamCreate"))?;
-        Ok(Gpu { shared: Arc::new(Context { device, context, stream }), name })
+        let stream = || {
+            result::stream::create(result::stream::StreamKind::NonBlocking).map_err(driver("cuStreamCreate"))
+        };
+        let shared = Context { device, context, stream: stream()?, up: stream()?, down: stream()? };
+        Ok(Gpu { shared: Arc::new(shared), name: name.into(), version })
     }
 
     /// Makes this device current on the calling thread; every thread does this before it uses the device.
@@ -142,10 +88,13 @@ impl Gpu {
 
     /// Driver version as the driver counts: 13000 is 13.0.
     pub fn driver_version(&self) -> i32 {
-        let mut version = 0;
-        // SAFETY: the pointer is valid for the call.
-        unsafe { sys::cuDriverGetVersion(&mut version) };
-        version
+        self.version
+    }
+
+    /// Bytes of device memory.
+    pub fn total_memory(&self) -> u64 {
+        // SAFETY: the device handle is valid.
+        unsafe { result::device::total_mem(self.shared.device) }.unwrap_or(0) as u64
     }
 
     fn attribute(&self, attribute: sys::CUdevice_attribute) -> i32 {
@@ -345,7 +294,7 @@ impl Drop for Pinned {
 #[derive(Debug)]
 pub struct Module {
     gpu: Gpu,
-    module: sys::CUmodule,
+    pub(crate) module: sys::CUmodule,
 }
 
 // SAFETY: the driver API is thread-safe; the handle is a plain value.

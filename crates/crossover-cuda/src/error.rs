@@ -27,6 +27,19 @@ pub enum Error {
         call: &'static str,
         /// The driver's name for the error.
         why: String,
+        /// The driver's number for it.
+        code: u32,
+    },
+    /// A driver from before the oldest CUDA that is supported.
+    #[error(
+        "the NVIDIA driver supports CUDA {}.{}, and {}.{} is needed: install a newer driver",
+        found / 1000, found % 1000 / 10, needed / 1000, needed % 1000 / 10
+    )]
+    OldDriver {
+        /// The driver's version, as it counts: 11080 is 11.8.
+        found: i32,
+        /// The oldest that will do.
+        needed: i32,
     },
     /// No device under this number.
     #[error("there is no CUDA device {ordinal}; the driver counts {count}")]
@@ -44,6 +57,12 @@ pub enum Error {
         /// The compiler's messages.
         log: String,
     },
+    /// The system refused to start a thread.
+    #[error("a thread could not be started: {why}")]
+    Thread {
+        /// What the system said.
+        why: String,
+    },
     /// Arguments that do not fit a kernel.
     #[error("launch of {entry}: {why}")]
     Launch {
@@ -52,6 +71,13 @@ pub enum Error {
         /// What does not fit.
         why: String,
     },
+}
+
+impl Error {
+    /// Whether the device is unusable from now on.
+    pub fn is_sticky(&self) -> bool {
+        matches!(self, Error::Driver { code, .. } if crate::driver::is_sticky(*code))
+    }
 }
 
 /// Results of this crate.

@@ -61,7 +61,7 @@ impl Arguments {
 }
 
 /// A scalar as a register of `dtype` holds it, laid out as in memory.
-fn register(scalar: Scalar, dtype: DType) -> [u64; 2] {
+pub(crate) fn register(scalar: Scalar, dtype: DType) -> [u64; 2] {
     let bits = scalar.bits();
     let held = match scalar.dtype() {
         DType::F16 => cast::widen_f16(bits[0] as u16).to_bits() as u64,

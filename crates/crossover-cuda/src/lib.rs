@@ -1,15 +1,32 @@
 //! The CUDA backend: the only crate that touches the driver and NVRTC.
 //!
-//! Nothing of CUDA is needed to build, and a machine without it gets a typed reason from [`Gpu::open`] and
-//! [`Nvrtc::open`], never a panic. [`proof`] compares every kind of generated kernel with the host, bit for bit.
+//! [`CudaBackend`] runs plans: generated kernels, compiled by NVRTC and kept on disk by [`KernelCache`]. Nothing of CUDA
+//! is needed to build, and a machine without it gets a typed reason from [`CudaBackend::open`], never a panic.
+//! [`proof`] compares every kind of generated kernel with the host, bit for bit.
 
+mod backend;
+mod blas;
+mod blocks;
+mod cache;
+mod compiler;
+mod crew;
 mod device;
+mod driver;
 mod error;
+mod kernel;
 mod launch;
+mod library;
+mod matmul;
 mod nvrtc;
 pub mod proof;
+mod queue;
+mod transfer;
 
+pub use backend::CudaBackend;
+pub use cache::{CacheCounts, KernelCache};
+pub use compiler::CompilerCounts;
 pub use device::{Event, Gpu, Memory, Module, Pinned};
 pub use error::{Error, Result};
 pub use launch::Arguments;
 pub use nvrtc::Nvrtc;
+pub use queue::MemoryUse;

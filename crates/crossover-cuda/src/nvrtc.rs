@@ -7,14 +7,13 @@
 
 use std::{
     ffi::{CStr, CString, c_char, c_int},
-    path::{Path, PathBuf},
     ptr,
 };
 
 use crossover_codegen::NVRTC_FLAGS;
 use libloading::Library;
 
-use crate::{Error, Result};
+use crate::{Error, Result, library};
 
 const LIBRARY: &str = "libnvrtc";
 
@@ -50,7 +49,7 @@ impl Nvrtc {
     /// Finds and opens the library.
     pub fn open() -> Result<Nvrtc> {
         let mut why = Vec::new();
-        for candidate in candidates() {
+        for candidate in library::candidates("libnvrtc", "CROSSOVER_NVRTC") {
             // SAFETY: loading NVRTC runs its initialisers, which have no preconditions.
             match unsafe { Library::new(&candidate) } {
                 Ok(library) => return Nvrtc::resolve(library, candidate.display().to_string()),
@@ -151,45 +150,4 @@ impl Nvrtc {
         let name = unsafe { CStr::from_ptr((self.error_string)(status)) };
         Err(name.to_string_lossy().into_owned())
     }
-}
-
-/// Names and places to try, in order.
-fn candidates() -> Vec<PathBuf> {
-    if let Some(path) = std::env::var_os("CROSSOVER_NVRTC").filter(|p| !p.is_empty()) {
-        return vec![path.into()];
-    }
-    let mut out: Vec<PathBuf> = vec!["libnvrtc.so".into(), "libnvrtc.so.13".into(), "libnvrtc.so.12".into()];
-    let roots =
-        ["/usr/local/cuda/lib64", "/usr/local/cuda/targets/x86_64-linux/lib", "/usr/lib/x86_64-linux-gnu"];
-    out.extend(roots.iter().flat_map(|root| libraries(Path::new(root))));
-    // Python environments carry the library in wheels: <prefix>/lib/python3.x/site-packages/nvidia/<part>/lib.
-    let prefixes =
-        ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
-    let on_path = std::env::var_os("PATH").map(|p| {
-        std::env::split_paths(&p).filter_map(|d| d.parent().map(Path::to_path_buf)).collect::<Vec<_>>()
-    });
-    for prefix in prefixes.chain(on_path.into_iter().flatten()) {
-        for python in children(&prefix.join("lib")).into_iter().filter(|p| named(p, "python3")) {
-            for part in children(&python.join("site-packages/nvidia")) {
-                out.extend(libraries(&part.join("lib")));
-            }
-        }
-    }
-    out
-}
-
-fn named(path: &Path, start: &str) -> bool {
-    path.file_name().is_some_and(|n| n.to_string_lossy().starts_with(start))
-}
-
-fn children(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten();
-    let mut out: Vec<PathBuf> = entries.filter_map(|e| e.ok().map(|e| e.path())).collect();
-    out.sort();
-    out
-}
-
-fn libraries(folder: &Path) -> Vec<PathBuf> {
-    let is_library = |p: &PathBuf| named(p, "libnvrtc.so") && !p.to_string_lossy().ends_with(".a");
-    children(folder).into_iter().filter(is_library).collect()
 }

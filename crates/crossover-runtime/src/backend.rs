@@ -26,20 +26,52 @@ pub struct Block {
 pub trait Backend: Send + Sync + 'static {
     /// Name for people: "CPU", "NVIDIA H200".
     fn name(&self) -> &str;
+    /// What the device is, in one line; opens a device that is opened late.
+    fn describe(&self) -> String {
+        self.name().to_string()
+    }
     /// Reserves memory with undefined contents.
     fn allocate(&self, bytes: usize) -> Result<Block>;
     /// Gives a block back. The caller guarantees that nothing uses it any more.
     fn free(&self, block: Block);
     /// Copies host bytes to the start of a block.
     fn upload(&self, from: &[u8], to: Block) -> Result<()>;
+    /// Reserves memory with a copy of host bytes.
+    fn receive(&self, from: &[u8]) -> Result<Block> {
+        let block = self.allocate(from.len())?;
+        match self.upload(from, block) {
+            Ok(()) => Ok(block),
+            Err(error) => {
+                self.free(block);
+                Err(error)
+            }
+        }
+    }
     /// Copies the start of a block to host bytes.
     fn download(&self, from: Block, to: &mut [u8]) -> Result<()>;
     /// Whether blocks are host memory that the host may read and write through their address.
     fn is_host(&self) -> bool {
         false
     }
+    /// Whether the device can be used, or why not: it is missing, or was lost. Opens a device that is opened late.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
     /// Makes a kernel ready to run. Called once per plan; the result is cached with it.
     fn prepare(&self, kernel: &Kernel) -> Result<Box<dyn Executable>>;
+    /// Starts to make a kernel ready without waiting for it; `None` where that takes no time worth speaking of.
+    fn begin(&self, kernel: &Kernel) -> Result<Option<Box<dyn Coming>>> {
+        let _ = kernel;
+        Ok(None)
+    }
+}
+
+/// A kernel that is being made ready.
+pub trait Coming: Send + Sync {
+    /// Whether waiting would take no time.
+    fn is_ready(&self) -> bool;
+    /// The kernel, once it is ready.
+    fn wait(&self) -> Result<Box<dyn Executable>>;
 }
 
 /// A kernel made ready by a backend.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-use crate::{Address, Backend, Block, Error, Result};
+use crate::{Address, Backend, Block, Error, Result, copy};
 
 /// A device, by position in its [`Machine`]; the host is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -51,6 +51,11 @@ impl Machine {
     /// The backend of a device.
     pub fn backend(&self, device: Device) -> &Arc<dyn Backend> {
         &self.backends[device.0]
+    }
+
+    /// Whether there is nothing but the host.
+    pub fn is_host_only(&self) -> bool {
+        self.backends.len() == 1
     }
 
     /// All devices, the host first.
@@ -122,7 +127,7 @@ impl Buffer {
 
     /// A buffer on the host with a copy of these bytes.
     pub fn from_bytes(machine: &Arc<Machine>, bytes: &[u8]) -> Result<Arc<Buffer>> {
-        Buffer::from_fill(machine, bytes.len(), |to| to.copy_from_slice(bytes))
+        Buffer::from_fill(machine, bytes.len(), |to| copy::copy(bytes, to))
     }
 
     /// A buffer on the host whose bytes stay where they are and belong to `owner`: a mapped file.
@@ -181,8 +186,7 @@ impl Buffer {
     /// Valid contents on a device, copied there if they are not yet; the flag says whether anything moved.
     pub fn on(&self, device: Device) -> Result<(Block, bool)> {
         let mut slots = self.slots.lock();
-        let slot = &slots[device.0];
-        if let (Some(block), true) = (slot.block, slot.valid) {
+        if let (Some(block), true) = (slots[device.0].block, slots[device.0].valid) {
             return Ok((block, false));
         }
         let source = slots.iter().position(|s| s.valid).ok_or_else(|| Error::Device {
@@ -194,6 +198,13 @@ impl Buffer {
             slots[source].block.ok_or_else(|| Error::Internal("a valid slot without memory".to_string()))?;
         let target = self.machine.backend(device);
         let slot = &slots[device.0];
+        if self.bytes > 0 && self.machine.backends[source].is_host() && slot.block.is_none() {
+            // SAFETY: a valid slot of a host backend is `bytes` initialised bytes, alive while the slot lock is held.
+            let bytes = unsafe { std::slice::from_raw_parts(from.address.0 as *const u8, self.bytes) };
+            let to = target.receive(bytes)?;
+            slots[device.0] = Slot::valid(to);
+            return Ok((to, true));
+        }
         let (to, fresh) = match slot.block {
             Some(block) if slot.owner.is_none() => (block, false),
             _ => (target.allocate(self.bytes)?, true),
@@ -239,6 +250,28 @@ impl Buffer {
         Ok(unsafe { std::slice::from_raw_parts(block.address.0 as *const u8, self.bytes) })
     }
 
+    /// Copies the contents to memory of the caller's, from wherever they are; `to` is as long as the buffer.
+    ///
+    /// What is on a device alone stays there alone: a caller who wants the bytes once needs no copy on the host.
+    pub fn read_into(&self, to: &mut [u8]) -> Result<()> {
+        if to.len() != self.bytes {
+            return Err(Error::Internal(format!("{} bytes for a buffer of {}", to.len(), self.bytes)));
+        }
+        let slots = self.slots.lock();
+        let away =
+            slots.iter().enumerate().find_map(|(d, slot)| Some((d, slot.block.filter(|_| slot.valid)?)));
+        match away {
+            Some((device, block)) if device != Device::HOST.0 && self.bytes > 0 => {
+                self.machine.backends[device].download(block, to)
+            }
+            _ => {
+                drop(slots);
+                copy::copy(self.host_bytes()?, to);
+                Ok(())
+            }
+        }
+    }
+
     /// The contents on the host, to be changed in place; copies elsewhere become invalid.
     pub fn host_bytes_mut(&mut self) -> Result<&mut [u8]> {
         self.on(Device::HOST)?;
@@ -265,9 +298,9 @@ impl Buffer {
         Ok(())
     }
 
-    /// Forgets contents on a device that failed.
-    pub(crate) fn invalidate(&self, device: Device) {
-        self.slots.lock()[device.0].valid = false;
+    /// Whether contents on a device are valid.
+    pub fn is_valid_on(&self, device: Device) -> bool {
+        self.slots.lock()[device.0].valid
     }
 }
 

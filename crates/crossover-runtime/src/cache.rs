@@ -9,7 +9,7 @@ use crossover_core::Graph;
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 
-use crate::executor::Prepared;
+use crate::Prepared;
 
 struct Entry {
     prepared: Arc<Prepared>,

@@ -7,6 +7,14 @@ pub enum Error {
     /// The request itself is wrong: shapes, dtypes, axes, indices, sizes, graph text.
     #[error(transparent)]
     Invalid(#[from] crossover_core::Error),
+    /// A device that this machine does not have, or cannot use.
+    #[error("there is no device {device}: {reason}")]
+    NoDevice {
+        /// The device asked for.
+        device: String,
+        /// What is missing, and the remedy.
+        reason: String,
+    },
     /// A device failed; arrays whose only copy was there are lost.
     #[error("device {device} failed while {during}: {reason}")]
     Device {

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, OnceLock,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Instant,
@@ -13,23 +13,11 @@ use crossover_plan::{Launch as PlannedLaunch, Options, Plan, Role, kernel::Buffe
 use smallvec::SmallVec;
 
 use crate::{
-    Buffer, Device, Error, Executable, Machine, Result, Signature,
+    Buffer, Device, Error, Executable, Machine, Placement, Prepared, Result,
     cache::PlanCache,
+    place,
     trace::{Span, Trace},
 };
-
-/// Where kernels run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Placement {
-    /// Everything on the host.
-    #[default]
-    Host,
-    /// Everything on one device, falling back to the host for what it cannot do.
-    On(Device),
-    /// Kernel i of a plan on device i modulo the number of devices: every edge of a plan crosses devices, which is
-    /// what coherence tests want.
-    RoundRobin,
-}
 
 /// Counters since the executor was made.
 #[derive(Debug, Default)]
@@ -38,6 +26,7 @@ pub struct Stats {
     transfers: AtomicU64,
     transferred: AtomicU64,
     fallbacks: AtomicU64,
+    postponed: AtomicU64,
     planned: AtomicU64,
 }
 
@@ -52,33 +41,10 @@ pub struct Counts {
     pub transferred: u64,
     /// Kernels that a device could not run and the host did.
     pub fallbacks: u64,
+    /// Kernels that the host ran because their device was still making them ready.
+    pub postponed: u64,
     /// Plans made because none was cached.
     pub planned: u64,
-}
-
-/// A kernel as each device has made it ready, if it has.
-type PerDevice = SmallVec<[OnceLock<Box<dyn Executable>>; 2]>;
-
-/// A plan with the kernels that backends have made ready so far.
-pub struct Prepared {
-    plan: Plan,
-    /// One per launch.
-    executables: Vec<PerDevice>,
-    signatures: Vec<Signature>,
-}
-
-impl Prepared {
-    fn new(plan: Plan, devices: usize) -> Prepared {
-        let slots = || std::iter::repeat_with(OnceLock::new).take(devices).collect();
-        let executables = plan.launches.iter().map(|_| slots()).collect();
-        let signatures = plan.launches.iter().map(|l| Signature::new(&l.kernel)).collect();
-        Prepared { plan, executables, signatures }
-    }
-
-    /// The plan.
-    pub fn plan(&self) -> &Plan {
-        &self.plan
-    }
 }
 
 /// Evaluates graphs on a machine.
@@ -127,6 +93,7 @@ impl Executor {
             transfers: read(&self.stats.transfers),
             transferred: read(&self.stats.transferred),
             fallbacks: read(&self.stats.fallbacks),
+            postponed: read(&self.stats.postponed),
             planned: read(&self.stats.planned),
         }
     }
@@ -153,8 +120,18 @@ impl Executor {
 
     /// Evaluates a verified graph: one buffer per output, row-major without gaps.
     pub fn evaluate(&self, graph: &Graph, inputs: &[Arc<Buffer>]) -> Result<SmallVec<[Arc<Buffer>; 1]>> {
+        self.evaluate_at(self.placement, graph, inputs)
+    }
+
+    /// Evaluates a verified graph with a placement of its own.
+    pub fn evaluate_at(
+        &self,
+        placement: Placement,
+        graph: &Graph,
+        inputs: &[Arc<Buffer>],
+    ) -> Result<SmallVec<[Arc<Buffer>; 1]>> {
         let prepared = self.prepare(graph)?;
-        self.run(&prepared, inputs, graph.scalars())
+        self.run_at(placement, &prepared, inputs, graph.scalars())
     }
 
     /// Runs a prepared plan.
@@ -164,7 +141,24 @@ impl Executor {
         inputs: &[Arc<Buffer>],
         scalars: &[Scalar],
     ) -> Result<SmallVec<[Arc<Buffer>; 1]>> {
-        let plan = &prepared.plan;
+        self.run_at(self.placement, prepared, inputs, scalars)
+    }
+
+    /// Runs a prepared plan with a placement of its own.
+    pub fn run_at(
+        &self,
+        placement: Placement,
+        prepared: &Prepared,
+        inputs: &[Arc<Buffer>],
+        scalars: &[Scalar],
+    ) -> Result<SmallVec<[Arc<Buffer>; 1]>> {
+        // Without accelerators there is nothing to decide.
+        let placement = if placement == Placement::Auto && self.machine.is_host_only() {
+            Placement::Host
+        } else {
+            placement
+        };
+        let plan = prepared.plan();
         let mut buffers: SmallVec<[Option<Arc<Buffer>>; 8]> = SmallVec::with_capacity(plan.buffers.len());
         for buffer in &plan.buffers {
             buffers.push(match buffer.role {
@@ -173,7 +167,7 @@ impl Executor {
             });
         }
         for (at, launch) in plan.launches.iter().enumerate() {
-            self.launch(prepared, at, launch, &mut buffers, scalars)?;
+            self.launch(placement, prepared, at, launch, &mut buffers, scalars)?;
             for freed in &launch.free {
                 buffers[freed.0 as usize] = None;
             }
@@ -199,59 +193,102 @@ impl Executor {
 
     fn launch(
         &self,
+        placement: Placement,
         prepared: &Prepared,
         at: usize,
         launch: &PlannedLaunch,
         buffers: &mut [Option<Arc<Buffer>>],
         scalars: &[Scalar],
     ) -> Result<()> {
-        let device = match self.placement {
+        let device = match placement {
             Placement::Host => Device::HOST,
             Placement::On(device) => device,
             Placement::RoundRobin => Device(at % self.machine.devices().count()),
+            Placement::Auto => self.choose(launch, buffers),
         };
-        match self.launch_on(device, prepared, at, launch, buffers, scalars) {
-            Err(error) if device != Device::HOST && is_device_fault(&error) => {
-                // A device that cannot run this kernel, or has just failed: the host computes the same bits.
-                self.stats.fallbacks.fetch_add(1, Ordering::Relaxed);
-                tracing::warn!(
-                    target: "crossover::fallback",
-                    kernel = %launch.name,
-                    device = self.machine.backend(device).name(),
-                    %error,
-                    "the host takes over"
-                );
-                for written in launch.kernel.writes() {
-                    if let Some(buffer) = &buffers[written.0 as usize] {
-                        buffer.invalidate(device);
-                    }
-                }
-                self.launch_on(Device::HOST, prepared, at, launch, buffers, scalars)
+        if device != Device::HOST
+            && self.launch_away(device, placement, prepared, at, launch, buffers, scalars)?
+        {
+            return Ok(());
+        }
+        let host = &**self.machine.backend(Device::HOST);
+        let executable = prepared.executable(at, Device::HOST.0, host, true)?;
+        let executable = executable.ok_or_else(|| Error::Internal("a kernel without an end".to_string()))?;
+        self.launch_on(Device::HOST, executable, prepared, at, launch, buffers, scalars)
+    }
+
+    fn choose(&self, launch: &PlannedLaunch, buffers: &[Option<Arc<Buffer>>]) -> Device {
+        let reads: SmallVec<[&Buffer; 8]> =
+            launch.kernel.reads().filter_map(|id| buffers[id.0 as usize].as_deref()).collect();
+        place::choose(&self.machine, &launch.cost, &reads)
+    }
+
+    /// Launches on an accelerator; false if the host has to do it, which computes the same bits.
+    #[allow(clippy::too_many_arguments)]
+    fn launch_away(
+        &self,
+        device: Device,
+        placement: Placement,
+        prepared: &Prepared,
+        at: usize,
+        launch: &PlannedLaunch,
+        buffers: &mut [Option<Arc<Buffer>>],
+        scalars: &[Scalar],
+    ) -> Result<bool> {
+        let backend = &**self.machine.backend(device);
+        prepared.begin(device.0, backend);
+        // Nobody waits for a compiler unless bytes would have to come back from the device.
+        let on_host = |id: BufferId| {
+            buffers[id.0 as usize].as_ref().is_none_or(|buffer| buffer.is_valid_on(Device::HOST))
+        };
+        let wait = placement != Placement::Auto || !launch.kernel.reads().all(on_host);
+        let executable = match prepared.executable(at, device.0, backend, wait) {
+            Ok(Some(executable)) => executable,
+            Ok(None) => {
+                self.stats.postponed.fetch_add(1, Ordering::Relaxed);
+                return Ok(false);
             }
-            done => done,
+            Err(error) => return self.fall_back(device, launch, error),
+        };
+        // What this launch is the first to write.
+        let fresh: SmallVec<[BufferId; 4]> =
+            launch.kernel.writes().filter(|id| buffers[id.0 as usize].is_none()).collect();
+        match self.launch_on(device, executable, prepared, at, launch, buffers, scalars) {
+            Ok(()) => Ok(true),
+            Err(error) => {
+                for id in fresh {
+                    buffers[id.0 as usize] = None;
+                }
+                self.fall_back(device, launch, error)
+            }
         }
     }
 
+    /// False, for the host's turn, if a device cannot run a kernel or has just failed; other errors stay errors.
+    fn fall_back(&self, device: Device, launch: &PlannedLaunch, error: Error) -> Result<bool> {
+        if !is_device_fault(&error) {
+            return Err(error);
+        }
+        self.stats.fallbacks.fetch_add(1, Ordering::Relaxed);
+        let device = self.machine.backend(device).name();
+        tracing::warn!(target: "crossover::fallback", kernel = %launch.name, device, %error, "the host takes over");
+        Ok(false)
+    }
+
+    #[allow(clippy::too_many_arguments)]
     fn launch_on(
         &self,
         device: Device,
+        executable: &dyn Executable,
         prepared: &Prepared,
         at: usize,
         launch: &PlannedLaunch,
         buffers: &mut [Option<Arc<Buffer>>],
         scalars: &[Scalar],
     ) -> Result<()> {
-        let slot = &prepared.executables[at][device.0];
-        let executable = match slot.get() {
-            Some(ready) => ready,
-            None => {
-                let made = self.machine.backend(device).prepare(&launch.kernel)?;
-                slot.get_or_init(|| made)
-            }
-        };
         let mut inputs: SmallVec<[_; 8]> = SmallVec::new();
         for id in launch.kernel.reads() {
-            let buffer = self.written(&prepared.plan, id, buffers)?;
+            let buffer = self.written(prepared.plan(), id, buffers)?;
             let (block, moved) = buffer.on(device)?;
             if moved {
                 self.stats.transfers.fetch_add(1, Ordering::Relaxed);
@@ -265,7 +302,7 @@ impl Executor {
         for id in launch.kernel.writes() {
             outputs.push(self.writable(prepared, id, device, buffers)?);
         }
-        let arguments = prepared.signatures[at].launch(&inputs, &outputs, scalars)?;
+        let arguments = prepared.signature(at).launch(&inputs, &outputs, scalars)?;
         self.stats.launches.fetch_add(1, Ordering::Relaxed);
         let logs = tracing::enabled!(target: "crossover::launch", tracing::Level::TRACE);
         if !self.trace.is_on() && !logs {
@@ -314,7 +351,7 @@ impl Executor {
                 buffer.for_writing(device)
             }
             None => {
-                let bytes = prepared.plan.buffers[id.0 as usize].bytes();
+                let bytes = prepared.plan().buffers[id.0 as usize].bytes();
                 let (buffer, block) = Buffer::uninitialised(&self.machine, device, bytes)?;
                 *entry = Some(Arc::new(buffer));
                 Ok(block)

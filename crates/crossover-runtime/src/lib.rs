@@ -4,12 +4,17 @@
 mod backend;
 mod buffer;
 mod cache;
+mod copy;
 mod error;
 mod executor;
+mod place;
+mod prepared;
 pub mod sim;
 pub mod trace;
 
-pub use backend::{Address, Backend, Block, Executable, Launch, Signature};
+pub use backend::{Address, Backend, Block, Coming, Executable, Launch, Signature};
 pub use buffer::{Buffer, Device, Machine};
 pub use error::{Error, Result};
-pub use executor::{Counts, Executor, Placement, Prepared, Stats};
+pub use executor::{Counts, Executor, Stats};
+pub use place::Placement;
+pub use prepared::Prepared;

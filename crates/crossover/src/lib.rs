@@ -117,6 +117,25 @@
 //!
 //! Features `ndarray` and `faer` add conversions from and into the types of these crates.
 //!
+//! # Devices
+//!
+//! Arrays run on an NVIDIA GPU where there is one and it pays, with the same bits. [`Device`] says where, for a scope
+//! ([`with_device`]), for one array ([`to_device`](Array::to_device)) or for the process (`CROSSOVER_DEVICE`).
+//!
+//! ```
+//! # use crossover::prelude::*;
+//! let x = Array::linspace(0.0, 1.0, 1000);
+//! let y = match x.to_device(Device::Cuda(0)) {
+//!     Ok(there) => there.exp(),
+//!     Err(reason) => {
+//!         println!("computing on the CPU: {reason}");
+//!         x.exp()
+//!     }
+//! };
+//! assert_eq!(y.to_vec::<f64>()?[0], 1.0);
+//! # Ok::<(), Error>(())
+//! ```
+//!
 //! # Seeing what happens
 //!
 //! ```
@@ -128,9 +147,10 @@
 //! ```
 
 pub use crossover_array::{
-    Array, Axes, Bound, Builder, Complex, DType, Dims, Element, Error, Graph, Index, Indices, Key, Kind,
-    MatrixNorm, NanOrigin, Number, Operand, Padding, Result, Rows, Runtime, Scalar, Scatter, Shape, Side,
-    Simd, Unique, bf16, einsum, eval_all, f16, fft, io, keepdims, linalg, random, s, signal,
+    Array, Axes, Bound, Builder, Complex, DType, Device, Dims, Element, Error, Graph, Index, Indices, Key,
+    Kind, MatrixNorm, NanOrigin, Number, Operand, Padding, Result, Rows, Runtime, Scalar, Scatter, Shape,
+    Side, Simd, Unique, bf16, einsum, eval_all, f16, fft, gpus, io, keepdims, linalg, random, s, signal,
+    with_device,
 };
 /// Graphs, ops, dtypes and the reference interpreter.
 pub use crossover_core as core;
@@ -148,7 +168,7 @@ pub use crossover_runtime as runtime;
 /// ```
 pub mod prelude {
     pub use crate::{
-        Array, Complex, DType, Error, Index, Key, Padding, Runtime, Scatter, Side, eval_all, keepdims,
-        random, s,
+        Array, Complex, DType, Device, Error, Index, Key, Padding, Runtime, Scatter, Side, eval_all,
+        keepdims, random, s,
     };
 }

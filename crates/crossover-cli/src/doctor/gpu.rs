@@ -1,6 +1,6 @@
 //! Whether there is a GPU, and why it is not used.
 //!
-//! Looks only at files: loading a driver library runs foreign code, which a diagnosis should not depend on.
+//! Files say what should be there; the library itself says whether it can be used.
 
 use std::path::{Path, PathBuf};
 
@@ -9,21 +9,17 @@ use serde::Serialize;
 /// The state of GPU computing on this machine.
 #[derive(Serialize)]
 pub struct Gpu {
-    /// Whether arrays are computed on it. Never, in this version.
+    /// Whether arrays can be computed on one.
     pub used: bool,
-    /// Names of NVIDIA devices that the kernel driver reports.
+    /// Names of NVIDIA devices, as the library describes them or, where it cannot use them, as the kernel driver does.
     pub devices: Vec<String>,
     /// Version of the kernel driver, as it describes itself.
     pub driver: Option<String>,
     /// The user-space driver library, where one was found.
     pub libcuda: Option<String>,
-    /// Why it is not used.
+    /// Where arrays are computed, or why not on a GPU, and the remedy.
     pub reason: String,
 }
-
-/// What this version can do with a GPU.
-const THIS_VERSION: &str = "this version computes on the CPU; `crossover-gpu-proof` compares its generated CUDA kernels \
-     with the CPU bit for bit, and the backend that runs them comes with the next release";
 
 /// Looks for NVIDIA devices and their driver.
 pub fn probe() -> Gpu {
@@ -32,23 +28,37 @@ pub fn probe() -> Gpu {
         text.lines().next().map(|line| line.trim_start_matches("NVRM version: ").trim().to_owned())
     });
     let libcuda = libcuda();
-    let found = match (devices.len(), &libcuda) {
-        (0, None) => "no NVIDIA driver was found (no libcuda, no device)",
-        (0, Some(_)) => "a driver library was found, but no device",
-        (_, None) => "a device was found, but no driver library (libcuda.so.1)",
-        (_, Some(_)) => "a device and its driver were found",
+    let gpus = crossover::gpus();
+    let usable: Vec<String> = gpus.iter().filter_map(|(_, found)| found.clone().ok()).collect();
+    let refused =
+        gpus.iter().find_map(|(device, found)| Some(format!("{device}: {}", found.as_ref().err()?)));
+    let reason = match (&refused, devices.len(), &libcuda) {
+        _ if !usable.is_empty() => {
+            "arrays are computed there where it pays; CROSSOVER_DEVICE=cpu keeps everything on the CPU".to_owned()
+        }
+        (Some(refused), _, _) => format!("{refused}; everything runs on the CPU"),
+        (None, 0, None) => {
+            "no NVIDIA driver was found (no libcuda, no device); everything runs on the CPU".to_owned()
+        }
+        (None, 0, Some(_)) => {
+            "a driver library was found, but no device; everything runs on the CPU".to_owned()
+        }
+        (None, _, _) => {
+            "a device was found, but /dev/nvidiactl is missing or CROSSOVER_DEVICE=cpu; everything runs on the CPU"
+                .to_owned()
+        }
     };
-    let reason = format!("{found}; {THIS_VERSION}");
-    Gpu { used: false, devices, driver, libcuda: libcuda.map(|path| path.display().to_string()), reason }
+    let used = !usable.is_empty();
+    let devices = if used { usable } else { devices };
+    Gpu { used, devices, driver, libcuda: libcuda.map(|path| path.display().to_string()), reason }
 }
 
 impl Gpu {
     /// One line for the head of other reports.
     pub fn line(&self) -> String {
         match self.devices.first() {
-            Some(name) => {
-                format!("{name} is here, but this version computes on the CPU (crossover doctor says more)")
-            }
+            Some(name) if self.used => format!("{name}: used where it pays"),
+            Some(name) => format!("{name} is here, but not used (crossover doctor says more)"),
             None => "no GPU: no NVIDIA driver was found; everything runs on the CPU".to_owned(),
         }
     }

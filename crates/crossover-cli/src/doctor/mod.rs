@@ -82,7 +82,7 @@ pub fn simd() -> Simd {
     Simd::detect()
 }
 
-/// Where measured profiles and compiled kernels will be kept.
+/// Where compiled kernels are kept.
 fn cache_directory() -> Option<String> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let base = match std::env::consts::OS {

@@ -44,7 +44,7 @@ pub fn write(diagnosis: &Diagnosis) -> String {
     }
     let directory =
         diagnosis.cache_directory.as_deref().unwrap_or("none: neither XDG_CACHE_HOME nor HOME is set");
-    line("cache", format!("{directory} (this version stores nothing there yet)"));
+    line("cache", format!("{directory} (compiled GPU kernels)"));
     out.push('\n');
     for check in &diagnosis.checks {
         let mark = if check.ok { style("ok    ").green() } else { style("FAILED").red().bold() };

@@ -66,7 +66,10 @@ mod tests {
         for (re, im) in [(-0.9999f32, 1e-5f32), (-0.75, 0.6), (-0.999_999, 3e-4), (-1.0, 1e-3), (-0.4, 0.9)] {
             let got = Log1p::complex(Cx { re, im });
             let want = (1.0 + f64::from(re)).hypot(f64::from(im)).ln();
-            assert!((f64::from(got.re) - want).abs() <= 2.0 * f64::from(f32::EPSILON) * want.abs(), "{re} {im}");
+            assert!(
+                (f64::from(got.re) - want).abs() <= 2.0 * f64::from(f32::EPSILON) * want.abs(),
+                "{re} {im}"
+            );
         }
     }
 

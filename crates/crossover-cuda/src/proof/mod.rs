@@ -9,6 +9,7 @@ mod dense;
 pub mod generate;
 mod host;
 pub mod interpreter;
+pub mod json;
 pub mod planned;
 pub mod random;
 mod report;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use super::json::Json;
 
 /// What one check found.
 #[derive(Debug, Clone, Default)]
@@ -18,7 +18,7 @@ pub struct Section {
     /// Seconds it took.
     pub seconds: f64,
     /// Measurements, for timings.
-    pub figures: Option<Value>,
+    pub figures: Option<Json>,
     /// Whether time ran out before everything was checked.
     pub cut_short: bool,
 }
@@ -40,23 +40,23 @@ impl Section {
         line
     }
 
-    fn json(&self) -> Value {
-        json!({
-            "name": self.name,
-            "checked": self.checked,
-            "mismatches": self.mismatches,
-            "examples": self.examples,
-            "seconds": self.seconds,
-            "figures": self.figures,
-            "cut_short": self.cut_short,
-        })
+    fn json(&self) -> Json {
+        Json::Object(vec![
+            ("name", self.name.as_str().into()),
+            ("checked", self.checked.into()),
+            ("mismatches", self.mismatches.into()),
+            ("examples", (&self.examples).into()),
+            ("seconds", self.seconds.into()),
+            ("figures", self.figures.clone().into()),
+            ("cut_short", self.cut_short.into()),
+        ])
     }
 }
 
 /// Everything that was found.
 #[derive(Debug)]
 pub struct Report {
-    machine: Value,
+    machine: Json,
     /// One per check.
     pub sections: Vec<Section>,
     /// Parts that could not be run to their end.
@@ -65,7 +65,7 @@ pub struct Report {
 
 impl Report {
     /// An empty report about a machine.
-    pub fn new(machine: Value) -> Report {
+    pub fn new(machine: Json) -> Report {
         Report { machine, sections: Vec::new(), failures: Vec::new() }
     }
 
@@ -86,16 +86,16 @@ impl Report {
 
     /// Writes `proof.json`; a folder that cannot be written is reported and not fatal.
     pub fn write(&self, folder: &Path, seconds: f64) {
-        let value = json!({
-            "machine": self.machine,
-            "holds": self.holds(),
-            "checked": self.checked(),
-            "mismatches": self.mismatches(),
-            "failures": self.failures,
-            "seconds": seconds,
-            "sections": self.sections.iter().map(Section::json).collect::<Vec<_>>(),
-        });
-        let text = serde_json::to_string_pretty(&value).unwrap_or_default();
+        let value = Json::Object(vec![
+            ("machine", self.machine.clone()),
+            ("holds", self.holds().into()),
+            ("checked", self.checked().into()),
+            ("mismatches", self.mismatches().into()),
+            ("failures", (&self.failures).into()),
+            ("seconds", seconds.into()),
+            ("sections", self.sections.iter().map(Section::json).collect::<Vec<_>>().into()),
+        ]);
+        let text = format!("{value}\n");
         let path = folder.join("proof.json");
         if let Err(error) = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, text)) {
             println!("could not write {}: {error}", path.display());

@@ -8,12 +8,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use super::json::Json;
+use crate::{Arguments, Gpu, Memory, Module, Nvrtc, Result};
 use crossover_codegen::{Source, fused};
 use crossover_core::Scalar;
 use crossover_plan::kernel::Fused;
-use serde_json::{Value, json};
-
-use crate::{Arguments, Gpu, Memory, Module, Nvrtc, Result};
 
 /// What every part of the proof works with.
 #[derive(Debug)]
@@ -60,16 +59,16 @@ impl Session {
         println!("NVRTC {major}.{minor} at {}; {} host threads", self.nvrtc.location(), threads());
     }
 
-    pub(super) fn describe(&self) -> Value {
+    pub(super) fn describe(&self) -> Json {
         let (major, minor) = self.nvrtc.version();
-        json!({
-            "device": self.gpu.name(),
-            "architecture": self.architecture,
-            "multiprocessors": self.gpu.multiprocessors(),
-            "driver": self.gpu.driver_version(),
-            "nvrtc": format!("{major}.{minor}"),
-            "host_threads": threads(),
-        })
+        Json::Object(vec![
+            ("device", (self.gpu.name()).into()),
+            ("architecture", self.architecture.as_str().into()),
+            ("multiprocessors", (self.gpu.multiprocessors()).into()),
+            ("driver", (self.gpu.driver_version()).into()),
+            ("nvrtc", (format!("{major}.{minor}")).into()),
+            ("host_threads", (threads()).into()),
+        ])
     }
 
     /// Whether no new piece of work should start.

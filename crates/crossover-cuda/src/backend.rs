@@ -1,0 +1,345 @@
+//! A CUDA device as a backend of the runtime.
+//!
+//! Everything a plan queues goes to one stream in order: allocations, launches and frees. The host waits only for
+//! bytes it asked for. A device that reports a sticky error is retired: every later call is refused with that reason,
+//! and the executor computes on the host instead.
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use crossover_plan::kernel::{CallOp, Kernel};
+use crossover_runtime::{Address, Backend, Block, Coming, Error, Executable, Result};
+use parking_lot::Mutex;
+
+use crate::{
+    CompilerCounts, Gpu, KernelCache, MemoryUse,
+    blas::Blas,
+    blocks::Blocks,
+    compiler::Compiler,
+    kernel::ComingKernel,
+    matmul::MatMul,
+    queue::Lane,
+    transfer::{SMALL, Transfers},
+};
+
+/// Where blocks of no bytes are.
+const NOWHERE: u64 = 256;
+
+/// The parts of a device that has been opened.
+#[derive(Debug)]
+pub(crate) struct Open {
+    pub(crate) gpu: Gpu,
+    transfers: Transfers,
+    blocks: Blocks,
+    compiler: Arc<Compiler>,
+    blas: OnceLock<crate::Result<Blas>>,
+    is_lost: AtomicBool,
+    /// Why it is lost.
+    reason: Mutex<String>,
+}
+
+impl Open {
+    fn new(ordinal: i32, folder: Option<PathBuf>) -> crate::Result<Open> {
+        let gpu = Gpu::open(ordinal)?;
+        gpu.keep_memory()?;
+        let disk = folder.map(KernelCache::new);
+        let compiler = Arc::new(Compiler::new(&gpu, disk));
+        let transfers = Transfers::new(&gpu);
+        let blocks = Blocks::default();
+        let (blas, is_lost, reason) = (OnceLock::new(), AtomicBool::new(false), Mutex::default());
+        Ok(Open { gpu, transfers, blocks, compiler, blas, is_lost, reason })
+    }
+
+    /// The library of matrix products, opened by the first.
+    pub(crate) fn blas(&self) -> crate::Result<&Blas> {
+        let open = || self.gpu.bind().and_then(|()| Blas::open());
+        self.blas.get_or_init(open).as_ref().map_err(crate::Error::clone)
+    }
+
+    fn error(&self, during: &'static str, reason: String) -> Error {
+        Error::Device { device: self.gpu.name().to_string(), during, reason }
+    }
+
+    /// Refuses a retired device.
+    pub(crate) fn check(&self, during: &'static str) -> Result<()> {
+        if !self.is_lost.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        Err(self.error(during, format!("it was retired after an earlier error: {}", self.reason.lock())))
+    }
+
+    /// The runtime's form of an error; a sticky one retires the device.
+    pub(crate) fn failed(&self, during: &'static str, error: crate::Error) -> Error {
+        if error.is_sticky() {
+            *self.reason.lock() = error.to_string();
+            self.is_lost.store(true, Ordering::Relaxed);
+        }
+        self.error(during, error.to_string())
+    }
+
+    /// As `failed`, for what another device may be able to do.
+    pub(crate) fn refused(&self, during: &'static str, error: crate::Error) -> Error {
+        match error {
+            crate::Error::Driver { .. } => self.failed(during, error),
+            other => Error::Unsupported { device: self.gpu.name().to_string(), what: other.to_string() },
+        }
+    }
+
+    /// Memory for kernels, from what was freed last or from the pool; cached memory is given back if there is too little.
+    pub(crate) fn take(&self, bytes: usize) -> Result<u64> {
+        if let Some(address) = self.blocks.take(bytes) {
+            return Ok(address);
+        }
+        let full = |error: &crate::Error| matches!(error, crate::Error::Driver { code: 2, .. });
+        let size = Blocks::size(bytes);
+        match self.gpu.take(size, Lane::Compute) {
+            Err(error) if full(&error) => {
+                for address in self.blocks.drain() {
+                    let _ = self.gpu.give(address, Lane::Compute);
+                }
+                let _ = self.gpu.trim();
+                self.gpu.take(size, Lane::Compute).map_err(|error| {
+                    let used = self.gpu.memory().unwrap_or_default();
+                    if !full(&error) {
+                        return self.failed("allocating", error);
+                    }
+                    Error::OutOfMemory {
+                        device: self.gpu.name().to_string(),
+                        requested: bytes as u64,
+                        free: used.free,
+                        reserved: used.reserved,
+                    }
+                })
+            }
+            other => other.map_err(|error| self.failed("allocating", error)),
+        }
+    }
+
+    /// Takes memory back once kernels queued so far have passed.
+    pub(crate) fn give(&self, address: u64, bytes: usize) {
+        if !self.blocks.keep(address, bytes) {
+            // A retired device has nothing left to give back.
+            let _ = self.gpu.give(address, Lane::Compute);
+        }
+    }
+}
+
+/// A CUDA device. Opened at its first use, so that naming one costs nothing.
+///
+/// ```
+/// use crossover_cuda::CudaBackend;
+/// use crossover_runtime::Backend;
+/// let device = CudaBackend::new(0);
+/// match device.open() {
+///     Ok(()) => println!("{}", device.describe()),
+///     Err(reason) => println!("computing on the CPU: {reason}"),
+/// }
+/// ```
+#[derive(Debug)]
+pub struct CudaBackend {
+    ordinal: i32,
+    name: String,
+    folder: Option<PathBuf>,
+    open: OnceLock<std::result::Result<Arc<Open>, crate::Error>>,
+}
+
+impl CudaBackend {
+    /// The device with this number, counted as the driver does.
+    pub fn new(ordinal: i32) -> CudaBackend {
+        let (name, folder) = (format!("CUDA device {ordinal}"), KernelCache::usual_folder());
+        CudaBackend { ordinal, name, folder, open: OnceLock::new() }
+    }
+
+    /// Keeps compiled kernels in this folder, or nowhere. Before the device is opened.
+    pub fn cache(mut self, folder: Option<PathBuf>) -> CudaBackend {
+        self.folder = folder;
+        self
+    }
+
+    /// How many devices the kernel driver shows, looking at files alone: no library is loaded.
+    pub fn visible() -> usize {
+        // The control device is there whenever the kernel driver is; without it there is nothing to count.
+        if std::fs::metadata("/dev/nvidiactl").is_err() {
+            // The Windows subsystem for Linux has one device for all GPUs.
+            return std::fs::metadata("/dev/dxg").is_ok() as usize;
+        }
+        let is_gpu = |name: &str| {
+            name.strip_prefix("nvidia")
+                .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+        };
+        let entries = std::fs::read_dir("/dev").into_iter().flatten().flatten();
+        entries.filter(|entry| entry.file_name().to_str().is_some_and(is_gpu)).count()
+    }
+
+    fn opened(&self) -> std::result::Result<&Arc<Open>, &crate::Error> {
+        self.open.get_or_init(|| Open::new(self.ordinal, self.folder.clone()).map(Arc::new)).as_ref()
+    }
+
+    fn device(&self, during: &'static str) -> Result<&Arc<Open>> {
+        let open = self.opened().map_err(|error| Error::Device {
+            device: self.name.clone(),
+            during: "opening it",
+            reason: error.to_string(),
+        })?;
+        open.check(during)?;
+        Ok(open)
+    }
+
+    /// Memory of the kernels' lane with a copy of these bytes.
+    fn receive_small(&self, open: &Open, from: &[u8]) -> Result<Block> {
+        let address = open.take(from.len())?;
+        if let Err(error) = open.transfers.upload(from, address) {
+            open.give(address, from.len());
+            return Err(open.failed("copying to it", error));
+        }
+        Ok(Block { address: Address(address), bytes: from.len() })
+    }
+
+    /// Opens the device now, or says why it cannot be used.
+    pub fn open(&self) -> crate::Result<()> {
+        self.opened().map(drop).map_err(crate::Error::clone)
+    }
+
+    /// The device, for events and copies of its own.
+    pub fn gpu(&self) -> crate::Result<&Gpu> {
+        self.opened().map(|open| &open.gpu).map_err(crate::Error::clone)
+    }
+
+    /// Bytes in use and free.
+    pub fn memory(&self) -> crate::Result<MemoryUse> {
+        self.gpu()?.memory()
+    }
+
+    /// Waits for everything queued.
+    pub fn synchronise(&self) -> Result<()> {
+        const DURING: &str = "waiting for kernels";
+        let open = self.device(DURING)?;
+        let finished = open.gpu.finish(Lane::Up).and_then(|()| open.gpu.finish(Lane::Compute));
+        finished.map_err(|error| open.failed(DURING, error))
+    }
+
+    /// What the compiler and its cache did since the device was opened.
+    pub fn compiler(&self) -> CompilerCounts {
+        self.opened().map(|open| open.compiler.counts()).unwrap_or_default()
+    }
+}
+
+impl Backend for CudaBackend {
+    fn name(&self) -> &str {
+        match self.open.get() {
+            Some(Ok(open)) => open.gpu.name(),
+            _ => &self.name,
+        }
+    }
+
+    fn describe(&self) -> String {
+        match self.opened() {
+            Err(reason) => format!("{}: {reason}", self.name),
+            Ok(open) => {
+                let (gpu, version) = (&open.gpu, open.gpu.driver_version());
+                format!(
+                    "{} ({}, {} multiprocessors, {:.0} GiB, driver for CUDA {}.{})",
+                    gpu.name(),
+                    gpu.architecture(),
+                    gpu.multiprocessors(),
+                    gpu.total_memory() as f64 / f64::from(1 << 30),
+                    version / 1000,
+                    version % 1000 / 10
+                )
+            }
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        self.device("opening it").map(drop)
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Block> {
+        let open = self.device("allocating")?;
+        let address = if bytes == 0 { NOWHERE } else { open.take(bytes)? };
+        Ok(Block { address: Address(address), bytes })
+    }
+
+    fn free(&self, block: Block) {
+        if let (Some(Ok(open)), true) = (self.open.get(), block.bytes > 0) {
+            open.give(block.address.0, block.bytes);
+        }
+    }
+
+    fn upload(&self, from: &[u8], to: Block) -> Result<()> {
+        const DURING: &str = "copying to it";
+        let open = self.device(DURING)?;
+        if from.len() > to.bytes {
+            let what = format!("an upload of {} bytes into a block of {}", from.len(), to.bytes);
+            return Err(Error::Internal(what));
+        }
+        if from.is_empty() {
+            return Ok(());
+        }
+        open.transfers.upload(from, to.address.0).map_err(|error| open.failed(DURING, error))
+    }
+
+    fn receive(&self, from: &[u8]) -> Result<Block> {
+        const DURING: &str = "copying to it";
+        let open = self.device(DURING)?;
+        let address = match from.len() {
+            0 => NOWHERE,
+            // Small ones are in order with kernels anyway, and their memory is at hand.
+            small if small <= SMALL => return self.receive_small(open, from),
+            _ => match open.transfers.receive(from) {
+                Ok(address) => address,
+                Err(crate::Error::Driver { code: 2, .. }) => {
+                    // Memory is short: the slower way gives cached memory back first.
+                    return self.receive_small(open, from);
+                }
+                Err(error) => return Err(open.failed(DURING, error)),
+            },
+        };
+        Ok(Block { address: Address(address), bytes: from.len() })
+    }
+
+    fn download(&self, from: Block, to: &mut [u8]) -> Result<()> {
+        const DURING: &str = "copying from it";
+        let open = self.device(DURING)?;
+        if to.len() > from.bytes {
+            let what = format!("a download of {} bytes from a block of {}", to.len(), from.bytes);
+            return Err(Error::Internal(what));
+        }
+        if to.is_empty() {
+            return Ok(());
+        }
+        open.transfers.download(from.address.0, to).map_err(|error| open.failed(DURING, error))
+    }
+
+    fn begin(&self, kernel: &Kernel) -> Result<Option<Box<dyn Coming>>> {
+        let open = self.device("making a kernel ready")?;
+        let fused = match kernel {
+            Kernel::Fused(fused) => fused,
+            Kernel::Call(call) if call.op == CallOp::MatMul => return Ok(None),
+            Kernel::Call(call) => {
+                let what = format!("the call {:?}", call.op);
+                return Err(Error::Unsupported { device: self.name().to_string(), what });
+            }
+        };
+        let source = crossover_codegen::fused(fused);
+        let compilation = open.compiler.begin(&source.text);
+        Ok(Some(Box::new(ComingKernel { open: open.clone(), kernel: fused.clone(), source, compilation })))
+    }
+
+    fn prepare(&self, kernel: &Kernel) -> Result<Box<dyn Executable>> {
+        match (self.begin(kernel)?, kernel) {
+            (Some(coming), _) => coming.wait(),
+            (None, Kernel::Call(call)) => {
+                Ok(Box::new(MatMul::new(self.device("preparing a product")?, call)?))
+            }
+            (None, Kernel::Fused(_)) => {
+                Err(Error::Internal("a fused kernel that nobody compiles".to_string()))
+            }
+        }
+    }
+}

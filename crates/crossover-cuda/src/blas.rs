@@ -1,0 +1,388 @@
+//! cuBLASLt, loaded at run time: matrix products that are described once and run many times.
+//!
+//! The library is looked for at `CROSSOVER_CUBLASLT`, then as [`library`](crate::library) says. All functions are
+//! resolved when it is opened, so nothing can be missing later. Matrices are row-major here; the library counts by
+//! columns, so it is handed the operands in the other order, which gives the transposed product by columns.
+
+#![allow(unsafe_code)]
+
+use std::{
+    ffi::{c_int, c_void},
+    ptr,
+    sync::Arc,
+};
+
+use crossover_core::DType;
+use libloading::Library;
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+
+use crate::{Error, Gpu, Result, library, queue::Lane};
+
+const LIBRARY: &str = "libcublasLt";
+/// Most scratch memory that a product may ask for, in bytes: what the library recommends for Hopper.
+const WORKSPACE: u64 = 32 << 20;
+/// Descriptions kept at most.
+const PRODUCTS: usize = 1024;
+
+type Handle = *mut c_void;
+type Status = c_int;
+
+/// `cublasLtMatmulHeuristicResult_t`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Choice {
+    algorithm: [u64; 8],
+    workspace: usize,
+    state: Status,
+    waves: f32,
+    reserved: [c_int; 4],
+}
+
+type Create = unsafe extern "C" fn(*mut Handle) -> Status;
+type Destroy = unsafe extern "C" fn(Handle) -> Status;
+type Set = unsafe extern "C" fn(Handle, c_int, *const c_void, usize) -> Status;
+
+struct Functions {
+    create: Create,
+    product_create: unsafe extern "C" fn(*mut Handle, c_int, c_int) -> Status,
+    product_set: Set,
+    product_destroy: Destroy,
+    layout_create: unsafe extern "C" fn(*mut Handle, c_int, u64, u64, i64) -> Status,
+    layout_set: Set,
+    layout_destroy: Destroy,
+    preference_create: Create,
+    preference_set: Set,
+    preference_destroy: Destroy,
+    heuristic: unsafe extern "C" fn(
+        Handle,
+        Handle,
+        Handle,
+        Handle,
+        Handle,
+        Handle,
+        Handle,
+        c_int,
+        *mut Choice,
+        *mut c_int,
+    ) -> Status,
+    matmul: unsafe extern "C" fn(
+        Handle,
+        Handle,
+        *const c_void,
+        *const c_void,
+        Handle,
+        *const c_void,
+        Handle,
+        *const c_void,
+        *const c_void,
+        Handle,
+        *mut c_void,
+        Handle,
+        *const [u64; 8],
+        *mut c_void,
+        usize,
+        *mut c_void,
+    ) -> Status,
+}
+
+/// The library, open for one device.
+pub(crate) struct Blas {
+    functions: Functions,
+    handle: Handle,
+    known: Mutex<FxHashMap<Shape, Arc<Product>>>,
+    /// Keeps the functions valid.
+    _library: Library,
+}
+
+// SAFETY: cuBLASLt handles may be used from several threads; descriptions are only read once they are made.
+unsafe impl Send for Blas {}
+// SAFETY: as above.
+unsafe impl Sync for Blas {}
+
+impl std::fmt::Debug for Blas {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Blas")
+    }
+}
+
+/// An operand as the library sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Side {
+    /// Whether rows and columns are exchanged in memory.
+    pub(crate) transposed: bool,
+    /// Elements between rows, or between columns if it is transposed.
+    pub(crate) pitch: i64,
+    /// Elements between the matrices of a batch.
+    pub(crate) step: i64,
+    /// Bytes that addresses are multiples of.
+    pub(crate) alignment: u32,
+}
+
+/// Everything the choice of an algorithm depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Shape {
+    pub(crate) dtype: DType,
+    pub(crate) rows: u64,
+    pub(crate) columns: u64,
+    pub(crate) depth: u64,
+    pub(crate) batch: i32,
+    pub(crate) left: Side,
+    pub(crate) right: Side,
+}
+
+/// A product that is described and whose algorithm is chosen.
+pub(crate) struct Product {
+    description: Handle,
+    /// The first operand of the library (our right), the second (our left), the result.
+    layouts: [Handle; 3],
+    choice: Choice,
+    layout_destroy: Destroy,
+    product_destroy: Destroy,
+}
+
+// SAFETY: descriptions are only read once they are made.
+unsafe impl Send for Product {}
+// SAFETY: as above.
+unsafe impl Sync for Product {}
+
+impl std::fmt::Debug for Product {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Product({} bytes of scratch)", self.choice.workspace)
+    }
+}
+
+impl Product {
+    /// Bytes of scratch memory that it needs.
+    pub(crate) fn workspace(&self) -> usize {
+        self.choice.workspace
+    }
+}
+
+impl Drop for Product {
+    fn drop(&mut self) {
+        // SAFETY: made by `Blas::describe`, destroyed once; null is ignored by nobody, so it is skipped.
+        unsafe {
+            for layout in self.layouts.into_iter().filter(|l| !l.is_null()) {
+                (self.layout_destroy)(layout);
+            }
+            if !self.description.is_null() {
+                (self.product_destroy)(self.description);
+            }
+        }
+    }
+}
+
+/// Data type, compute type and scale type in the library's numbers, or `None` for what it does not multiply as we do.
+fn types(dtype: DType) -> Option<(c_int, c_int, c_int)> {
+    const COMPUTE_32F: c_int = 68;
+    const COMPUTE_64F: c_int = 70;
+    // f32 is exact: the compute type that may round operands to fewer bits is another one.
+    Some(match dtype {
+        DType::F32 => (0, COMPUTE_32F, 0),
+        DType::F64 => (1, COMPUTE_64F, 1),
+        DType::F16 => (2, COMPUTE_32F, 0),
+        DType::BF16 => (14, COMPUTE_32F, 0),
+        DType::C64 => (4, COMPUTE_32F, 4),
+        DType::C128 => (5, COMPUTE_64F, 5),
+        _ => return None,
+    })
+}
+
+/// One and zero as the scale type of a dtype.
+fn scales(dtype: DType) -> ([u64; 2], [u64; 2]) {
+    let one = match dtype {
+        DType::F64 | DType::C128 => 1f64.to_bits(),
+        _ => u64::from(1f32.to_bits()),
+    };
+    ([one, 0], [0, 0])
+}
+
+fn check(call: &'static str, status: Status) -> Result<()> {
+    if status == 0 {
+        Ok(())
+    } else {
+        Err(Error::Library { library: LIBRARY, why: format!("{call} gave {status}") })
+    }
+}
+
+impl Blas {
+    /// Finds and opens the library; a device must be current.
+    pub(crate) fn open() -> Result<Blas> {
+        let mut last = "no candidates".to_string();
+        for candidate in library::candidates(LIBRARY, "CROSSOVER_CUBLASLT") {
+            // SAFETY: loading cuBLASLt runs its initialisers, which have no preconditions.
+            match unsafe { Library::new(&candidate) } {
+                Ok(library) => return Blas::resolve(library),
+                Err(error) => last = error.to_string(),
+            }
+        }
+        Err(Error::Library { library: LIBRARY, why: format!("not found; the last answer was: {last}") })
+    }
+
+    fn resolve(library: Library) -> Result<Blas> {
+        fn symbol<T: Copy>(library: &Library, name: &'static str) -> Result<T> {
+            // SAFETY: every use below names a function of cublasLt.h and gives it the type declared there.
+            let found = unsafe { library.get::<T>(name.as_bytes()) };
+            found.map(|f| *f).map_err(|_| Error::Symbol { library: LIBRARY, symbol: name })
+        }
+        let functions = Functions {
+            create: symbol(&library, "cublasLtCreate")?,
+            product_create: symbol(&library, "cublasLtMatmulDescCreate")?,
+            product_set: symbol(&library, "cublasLtMatmulDescSetAttribute")?,
+            product_destroy: symbol(&library, "cublasLtMatmulDescDestroy")?,
+            layout_create: symbol(&library, "cublasLtMatrixLayoutCreate")?,
+            layout_set: symbol(&library, "cublasLtMatrixLayoutSetAttribute")?,
+            layout_destroy: symbol(&library, "cublasLtMatrixLayoutDestroy")?,
+            preference_create: symbol(&library, "cublasLtMatmulPreferenceCreate")?,
+            preference_set: symbol(&library, "cublasLtMatmulPreferenceSetAttribute")?,
+            preference_destroy: symbol(&library, "cublasLtMatmulPreferenceDestroy")?,
+            heuristic: symbol(&library, "cublasLtMatmulAlgoGetHeuristic")?,
+            matmul: symbol(&library, "cublasLtMatmul")?,
+        };
+        let mut handle = ptr::null_mut();
+        // SAFETY: the pointer is valid for the call. The handle lives as long as the process uses the device.
+        check("cublasLtCreate", unsafe { (functions.create)(&mut handle) })?;
+        Ok(Blas { functions, handle, known: Mutex::default(), _library: library })
+    }
+
+    /// The product of a shape, described and chosen once.
+    pub(crate) fn product(&self, shape: &Shape) -> Result<Arc<Product>> {
+        if let Some(found) = self.known.lock().get(shape) {
+            return Ok(found.clone());
+        }
+        let made = Arc::new(self.describe(shape)?);
+        let mut known = self.known.lock();
+        if known.len() >= PRODUCTS {
+            known.clear();
+        }
+        known.insert(*shape, made.clone());
+        Ok(made)
+    }
+
+    fn describe(&self, shape: &Shape) -> Result<Product> {
+        let f = &self.functions;
+        let Some((data, compute, scale)) = types(shape.dtype) else {
+            let why = format!("products of {} are not its work", shape.dtype);
+            return Err(Error::Library { library: LIBRARY, why });
+        };
+        // Owns what is made so far, so that an early return destroys it.
+        let mut product = Product {
+            description: ptr::null_mut(),
+            layouts: [ptr::null_mut(); 3],
+            choice: Choice { algorithm: [0; 8], workspace: 0, state: 0, waves: 0.0, reserved: [0; 4] },
+            layout_destroy: f.layout_destroy,
+            product_destroy: f.product_destroy,
+        };
+        // SAFETY: pointers are valid for the calls; attributes have the sizes that cublasLt.h gives them.
+        unsafe {
+            check("cublasLtMatmulDescCreate", (f.product_create)(&mut product.description, compute, scale))?;
+            for (attribute, side) in [(3, &shape.right), (4, &shape.left)] {
+                let operation = side.transposed as i32;
+                let status =
+                    (f.product_set)(product.description, attribute, (&raw const operation).cast(), 4);
+                check("cublasLtMatmulDescSetAttribute", status)?;
+            }
+            // By columns: a row-major matrix of r rows and c columns is one of c rows and r columns.
+            let seen = |side: &Side, rows: u64, columns: u64| {
+                if side.transposed { (rows, columns) } else { (columns, rows) }
+            };
+            let result = Side {
+                transposed: false,
+                pitch: shape.columns as i64,
+                step: (shape.rows * shape.columns) as i64,
+                alignment: 256,
+            };
+            let sides = [
+                (seen(&shape.right, shape.depth, shape.columns), shape.right),
+                (seen(&shape.left, shape.rows, shape.depth), shape.left),
+                ((shape.columns, shape.rows), result),
+            ];
+            for (layout, ((rows, columns), side)) in product.layouts.iter_mut().zip(&sides) {
+                let status = (f.layout_create)(layout, data, *rows, *columns, side.pitch);
+                check("cublasLtMatrixLayoutCreate", status)?;
+                let status = (f.layout_set)(*layout, 5, (&raw const shape.batch).cast(), 4);
+                check("cublasLtMatrixLayoutSetAttribute", status)?;
+                let status = (f.layout_set)(*layout, 6, (&raw const side.step).cast(), 8);
+                check("cublasLtMatrixLayoutSetAttribute", status)?;
+            }
+            let mut preference = ptr::null_mut();
+            check("cublasLtMatmulPreferenceCreate", (f.preference_create)(&mut preference))?;
+            let chosen = self.choose(shape, &mut product, preference);
+            (f.preference_destroy)(preference);
+            chosen?;
+        }
+        Ok(product)
+    }
+
+    fn choose(&self, shape: &Shape, product: &mut Product, preference: Handle) -> Result<()> {
+        let f = &self.functions;
+        let [first, second, result] = product.layouts;
+        let most = WORKSPACE;
+        let (alignments, mut count) = ([(5, shape.right.alignment), (6, shape.left.alignment)], 0);
+        // SAFETY: as in `describe`.
+        unsafe {
+            let status = (f.preference_set)(preference, 1, (&raw const most).cast(), 8);
+            check("cublasLtMatmulPreferenceSetAttribute", status)?;
+            for (attribute, bytes) in alignments {
+                let status = (f.preference_set)(preference, attribute, (&raw const bytes).cast(), 4);
+                check("cublasLtMatmulPreferenceSetAttribute", status)?;
+            }
+            let status = (f.heuristic)(
+                self.handle,
+                product.description,
+                first,
+                second,
+                result,
+                result,
+                preference,
+                1,
+                &mut product.choice,
+                &mut count,
+            );
+            check("cublasLtMatmulAlgoGetHeuristic", status)?;
+        }
+        if count == 0 || product.choice.state != 0 {
+            return Err(Error::Library { library: LIBRARY, why: format!("no algorithm for {shape:?}") });
+        }
+        Ok(())
+    }
+
+    /// Queues a product on the lane of kernels.
+    ///
+    /// # Safety
+    /// The addresses lead to matrices of the product's shape, and the workspace has as many bytes as it asks for.
+    pub(crate) unsafe fn run(
+        &self,
+        gpu: &Gpu,
+        product: &Product,
+        dtype: DType,
+        [left, right, result]: [u64; 3],
+        workspace: u64,
+    ) -> Result<()> {
+        let (one, zero) = scales(dtype);
+        let [first, second, third] = product.layouts;
+        // SAFETY: the caller's contract; the result is not read since its factor is zero.
+        let status = unsafe {
+            (self.functions.matmul)(
+                self.handle,
+                product.description,
+                one.as_ptr().cast(),
+                right as *const c_void,
+                first,
+                left as *const c_void,
+                second,
+                zero.as_ptr().cast(),
+                result as *const c_void,
+                third,
+                result as *mut c_void,
+                third,
+                &product.choice.algorithm,
+                workspace as *mut c_void,
+                product.choice.workspace,
+                gpu.stream(Lane::Compute),
+            )
+        };
+        check("cublasLtMatmul", status)
+    }
+}

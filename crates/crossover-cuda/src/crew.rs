@@ -1,0 +1,210 @@
+//! Threads that move large copies through page-locked memory, piece by piece.
+//!
+//! One thread fills memory at about 10 GB/s and the bus takes 55, so several work on one copy. Each has blocks of its
+//! own: while the device copies one, the thread fills or empties another. Threads are started once and sleep between
+//! copies. They are no part of the pool that computes: a copy waits while it holds a buffer, and a pool that steals
+//! work could run into the same buffer.
+
+#![allow(unsafe_code)]
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::{Error, Gpu, Result, queue::Lane, transfer::Staging};
+
+/// Bytes of a piece.
+const PIECE: usize = 1 << 20;
+/// Pieces that a thread has on their way.
+const BLOCKS: usize = 3;
+/// Threads at most.
+const MOST: usize = 8;
+
+/// Which way bytes go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// To the device.
+    Up,
+    /// From the device.
+    Down,
+}
+
+/// One copy that several threads work on.
+#[derive(Debug)]
+struct Job {
+    direction: Direction,
+    host: usize,
+    device: u64,
+    bytes: usize,
+    /// The next piece that nobody has taken.
+    next: AtomicUsize,
+    state: Mutex<State>,
+    finished: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Threads that have not finished yet.
+    busy: usize,
+    error: Option<Error>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    jobs: VecDeque<Arc<Job>>,
+    closed: bool,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    arrived: Condvar,
+}
+
+/// The threads of one device.
+#[derive(Debug)]
+pub(crate) struct Crew {
+    shared: Arc<Shared>,
+    threads: Vec<std::thread::JoinHandle<()>>,
+}
+
+impl Crew {
+    /// Starts the threads, each with its blocks.
+    pub(crate) fn new(gpu: &Gpu) -> Result<Crew> {
+        let count = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, MOST);
+        let mut crew = Crew { shared: Arc::new(Shared::default()), threads: Vec::new() };
+        for i in 0..count {
+            let blocks = (0..BLOCKS).map(|_| Staging::new(gpu, PIECE)).collect::<Result<Vec<Staging>>>()?;
+            let (shared, gpu) = (crew.shared.clone(), gpu.clone());
+            let body = move || work(&shared, &gpu, blocks);
+            let started = std::thread::Builder::new().name(format!("crossover-copy-{i}")).spawn(body);
+            crew.threads.push(started.map_err(|e| Error::Thread { why: e.to_string() })?);
+        }
+        Ok(crew)
+    }
+
+    /// Copies `bytes` bytes between a host address and a device address, on the lane of that direction.
+    ///
+    /// The caller borrows the host's bytes for the whole call, so the address stays valid.
+    pub(crate) fn copy(&self, direction: Direction, host: usize, device: u64, bytes: usize) -> Result<()> {
+        let hands = self.threads.len().min(bytes.div_ceil(PIECE));
+        let job = Arc::new(Job {
+            direction,
+            host,
+            device,
+            bytes,
+            next: AtomicUsize::new(0),
+            state: Mutex::new(State { busy: hands, error: None }),
+            finished: Condvar::new(),
+        });
+        {
+            let mut queue = self.shared.queue.lock();
+            queue.jobs.extend(std::iter::repeat_n(job.clone(), hands));
+        }
+        self.shared.arrived.notify_all();
+        let mut state = job.state.lock();
+        while state.busy > 0 {
+            job.finished.wait(&mut state);
+        }
+        state.error.take().map_or(Ok(()), Err)
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        self.shared.queue.lock().closed = true;
+        self.shared.arrived.notify_all();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn work(shared: &Shared, gpu: &Gpu, mut blocks: Vec<Staging>) {
+    loop {
+        let job = {
+            let mut queue = shared.queue.lock();
+            loop {
+                if let Some(job) = queue.jobs.pop_front() {
+                    break job;
+                }
+                if queue.closed {
+                    return;
+                }
+                shared.arrived.wait(&mut queue);
+            }
+        };
+        let result = gpu.bind().and_then(|()| match job.direction {
+            Direction::Up => job.up(gpu, &mut blocks),
+            Direction::Down => job.down(gpu, &mut blocks),
+        });
+        let mut state = job.state.lock();
+        state.busy -= 1;
+        if let Err(error) = result {
+            // Nobody takes another piece of a copy that has failed.
+            job.next.store(usize::MAX / PIECE / 2, Ordering::Relaxed);
+            state.error.get_or_insert(error);
+        }
+        if state.busy == 0 {
+            job.finished.notify_all();
+        }
+    }
+}
+
+impl Job {
+    /// Offset and length of the next piece.
+    fn take(&self) -> Option<(usize, usize)> {
+        let at = self.next.fetch_add(1, Ordering::Relaxed).saturating_mul(PIECE);
+        (at < self.bytes).then(|| (at, PIECE.min(self.bytes - at)))
+    }
+
+    fn up(&self, gpu: &Gpu, blocks: &mut [Staging]) -> Result<()> {
+        let mut turn = 0;
+        while let Some((at, length)) = self.take() {
+            let block = &mut blocks[turn % BLOCKS];
+            turn += 1;
+            block.done.wait()?;
+            let memory = &mut block.memory.bytes_mut()[..length];
+            // SAFETY: the caller of `Crew::copy` lends the host's bytes until every thread has finished; pieces do
+            // not overlap. The block is not written again before its mark has passed.
+            unsafe {
+                std::ptr::copy_nonoverlapping((self.host + at) as *const u8, memory.as_mut_ptr(), length);
+                gpu.copy_up(memory.as_ptr(), self.device + at as u64, length, Lane::Up)?;
+            }
+            block.done.set(Lane::Up)?;
+        }
+        Ok(())
+    }
+
+    fn down(&self, gpu: &Gpu, blocks: &mut [Staging]) -> Result<()> {
+        // Pieces on their way, oldest first: block, offset, length.
+        let mut coming: VecDeque<(usize, usize, usize)> = VecDeque::new();
+        let mut turn = 0;
+        loop {
+            while coming.len() < BLOCKS {
+                let Some((at, length)) = self.take() else { break };
+                let block = &mut blocks[turn % BLOCKS];
+                block.done.wait()?;
+                let memory = block.memory.bytes_mut().as_mut_ptr();
+                // SAFETY: the block holds a piece, and is read only after its mark has passed.
+                unsafe { gpu.copy_down(self.device + at as u64, memory, length, Lane::Down)? };
+                block.done.set(Lane::Down)?;
+                coming.push_back((turn % BLOCKS, at, length));
+                turn += 1;
+            }
+            let Some((block, at, length)) = coming.pop_front() else { return Ok(()) };
+            blocks[block].done.wait()?;
+            let memory = &blocks[block].memory.bytes()[..length];
+            // SAFETY: as in `up`, with the host's bytes lent for writing.
+            unsafe {
+                std::ptr::copy_nonoverlapping(memory.as_ptr(), (self.host + at) as *mut u8, length);
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! A fused kernel that is compiled and loaded: addresses and scalars in, launches on the queue.
+
+#![allow(unsafe_code)]
+
+use std::{ffi::c_void, sync::Arc};
+
+use crossover_codegen::{Argument, Source};
+use crossover_core::DType;
+use crossover_plan::kernel::Fused;
+use crossover_runtime::{Coming, Executable, Launch, Result};
+use smallvec::SmallVec;
+
+use crate::{Module, backend::Open, compiler::Compilation, launch::register, queue::Function};
+
+/// One parameter of an entry point.
+#[derive(Debug, Clone, Copy)]
+enum Cell {
+    /// Bytes behind the start of an input's block.
+    Input(usize, u64),
+    /// Bytes behind the start of an output's block.
+    Output(usize, u64),
+    /// Bytes behind the start of the scratch memory.
+    Scratch(u64),
+    /// A host scalar in the register form of a dtype.
+    Scalar(usize, DType),
+    /// The same at every launch.
+    Fixed(u64),
+}
+
+/// One launch of an entry point.
+#[derive(Debug)]
+struct Entry {
+    function: Function,
+    blocks: u32,
+    threads: u32,
+    cells: Vec<Cell>,
+}
+
+/// A kernel made ready.
+#[derive(Debug)]
+pub(crate) struct CudaKernel {
+    open: Arc<Open>,
+    entries: Vec<Entry>,
+    scratch: usize,
+    /// Keeps the functions of the entries valid.
+    _module: Arc<Module>,
+}
+
+/// A kernel on its way through the compiler.
+#[derive(Debug)]
+pub(crate) struct ComingKernel {
+    pub(crate) open: Arc<Open>,
+    pub(crate) kernel: Fused,
+    pub(crate) source: Source,
+    pub(crate) compilation: Arc<Compilation>,
+}
+
+impl Coming for ComingKernel {
+    fn is_ready(&self) -> bool {
+        self.compilation.is_done()
+    }
+
+    fn wait(&self) -> Result<Box<dyn Executable>> {
+        let made = (self.compilation.wait())
+            .and_then(|module| CudaKernel::new(&self.open, &self.kernel, &self.source, module));
+        match made {
+            Ok(kernel) => Ok(Box::new(kernel)),
+            Err(error) => Err(self.open.refused("making a kernel ready", error)),
+        }
+    }
+}
+
+impl CudaKernel {
+    fn new(
+        open: &Arc<Open>,
+        kernel: &Fused,
+        source: &Source,
+        module: Arc<Module>,
+    ) -> crate::Result<CudaKernel> {
+        let mut entries = Vec::with_capacity(source.launches.len());
+        for launch in &source.launches {
+            if launch.blocks == 0 {
+                continue;
+            }
+            let cell = |argument: &Argument| match *argument {
+                Argument::Load(i) => {
+                    let load = &kernel.loads[i as usize];
+                    Cell::Input(i as usize, (load.window.offset * load.dtype.size()) as u64)
+                }
+                Argument::Store(i) => {
+                    let store = &kernel.stores[i as usize];
+                    Cell::Output(i as usize, (store.window.offset * store.dtype.size()) as u64)
+                }
+                Argument::Scratch(at) => Cell::Scratch(at as u64),
+                Argument::Scalar(slot, dtype) => Cell::Scalar(slot as usize, dtype),
+                // Little-endian: the lower half of the cell is the 32-bit value.
+                Argument::Index(value) if source.wide => Cell::Fixed(value as u64),
+                Argument::Index(value) => Cell::Fixed(value as i32 as u32 as u64),
+            };
+            entries.push(Entry {
+                function: module.function(&launch.entry)?,
+                // Kernels stride over the grid, so a grid that was cut still covers everything.
+                blocks: u32::try_from(launch.blocks).unwrap_or(i32::MAX as u32),
+                threads: launch.threads,
+                cells: launch.arguments.iter().map(cell).collect(),
+            });
+        }
+        Ok(CudaKernel { open: open.clone(), entries, scratch: source.scratch, _module: module })
+    }
+
+    fn queue(&self, launch: &Launch<'_>, scratch: u64) -> crate::Result<()> {
+        let mut values: SmallVec<[[u64; 2]; 24]> = SmallVec::new();
+        let mut pointers: SmallVec<[*mut c_void; 24]> = SmallVec::new();
+        for entry in &self.entries {
+            values.clear();
+            pointers.clear();
+            values.extend(entry.cells.iter().map(|cell| match *cell {
+                Cell::Input(i, at) => [launch.inputs()[i].address.0 + at, 0],
+                Cell::Output(i, at) => [launch.outputs()[i].address.0 + at, 0],
+                Cell::Scratch(at) => [scratch + at, 0],
+                Cell::Scalar(slot, dtype) => register(launch.scalars()[slot], dtype),
+                Cell::Fixed(value) => [value, 0],
+            }));
+            pointers.extend(values.iter_mut().map(|value| value.as_mut_ptr().cast::<c_void>()));
+            // SAFETY: the cells follow the parameters of the generated entry point; the launch was checked against
+            // the kernel, so every address it touches lies inside its blocks; blocks are given back on this lane.
+            unsafe {
+                self.open.gpu.start(entry.function, entry.blocks, entry.threads, &mut pointers)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Executable for CudaKernel {
+    fn run(&self, launch: &Launch<'_>) -> Result<()> {
+        const DURING: &str = "running a kernel";
+        self.open.check(DURING)?;
+        self.open.gpu.bind().map_err(|e| self.open.failed(DURING, e))?;
+        let scratch = match self.scratch {
+            0 => None,
+            bytes => Some(self.open.take(bytes)?),
+        };
+        let queued = self.queue(launch, scratch.unwrap_or(0));
+        if let Some(address) = scratch {
+            // In the order of the stream: the launches above come first.
+            self.open.give(address, self.scratch);
+        }
+        queued.map_err(|e| self.open.failed(DURING, e))
+    }
+}

@@ -1,0 +1,193 @@
+//! Matrix products by cuBLASLt.
+
+#![allow(unsafe_code)]
+
+use std::sync::Arc;
+
+use crossover_core::{DType, Layout};
+use crossover_plan::kernel::{Call, Operand};
+use crossover_runtime::{Error, Executable, Launch, Result};
+
+use crate::{
+    backend::Open,
+    blas::{Product, Shape, Side},
+};
+
+/// A product made ready: one call of the library per point of `starts`.
+#[derive(Debug)]
+pub(crate) struct MatMul {
+    open: Arc<Open>,
+    dtype: DType,
+    /// `None` where there is nothing to add up and the result is all zeros.
+    product: Option<Arc<Product>>,
+    /// Bytes from the starts of left, right and result, one entry per call of the library.
+    starts: Vec<[u64; 3]>,
+    /// Bytes of the result.
+    bytes: usize,
+}
+
+/// Rows, columns, and how the library is to read them; `None` if it cannot.
+fn side(operand: &Operand, step: isize, alignment: u32) -> Option<Side> {
+    let (dims, strides) = (operand.layout.shape.dims(), &operand.layout.strides);
+    let [.., rows, columns] = *dims else { return None };
+    let [.., down, across] = strides[..] else { return None };
+    // The stride of an axis of one element says nothing.
+    let pitch = |length: usize, stride: isize, other: usize| {
+        if length == 1 { other.max(1) as isize } else { stride }
+    };
+    let fits = |pitch: isize, width: usize| pitch >= width.max(1) as isize;
+    let (plain, turned) = (pitch(rows, down, columns), pitch(columns, across, rows));
+    let side = |transposed, pitch: isize| {
+        Some(Side { transposed, pitch: pitch as i64, step: step as i64, alignment })
+    };
+    if (across == 1 || columns == 1) && fits(plain, columns) {
+        side(false, plain)
+    } else if (down == 1 || rows == 1) && fits(turned, rows) {
+        side(true, turned)
+    } else {
+        None
+    }
+}
+
+/// The largest power of two up to 256 that divides all of these bytes.
+fn alignment(offsets: impl Iterator<Item = u64>) -> u32 {
+    offsets.fold(256u32, |a, bytes| if bytes == 0 { a } else { a.min(1 << bytes.trailing_zeros().min(8)) })
+}
+
+impl MatMul {
+    pub(crate) fn new(open: &Arc<Open>, call: &Call) -> Result<MatMul> {
+        let unsupported = |what: String| Error::Unsupported { device: open.gpu.name().to_string(), what };
+        let [left, right] = &call.operands[..] else {
+            return Err(Error::Internal("a product of other than two operands".to_string()));
+        };
+        let layouts = [&left.layout, &right.layout];
+        let dtype = call.dtype;
+        let awkward =
+            || unsupported(format!("a product of {dtype} with strides {:?}", layouts.map(|l| &l.strides)));
+        let is_negative = |l: &&Layout| l.strides.iter().any(|&s| s < 0);
+        if left.dtype != dtype || right.dtype != dtype || layouts.iter().any(is_negative) {
+            return Err(awkward());
+        }
+        let size = dtype.size() as u64;
+        let dims = call.layout.shape.dims();
+        let ([.., rows, columns], [.., depth]) = (dims, left.layout.shape.dims()) else {
+            return Err(awkward());
+        };
+        let bytes = call.layout.shape.size() * dtype.size();
+        if bytes == 0 || *depth == 0 {
+            return Ok(MatMul { open: open.clone(), dtype, product: None, starts: Vec::new(), bytes });
+        }
+        // The innermost leading axis longer than one is the batch of a call; calls walk over the others.
+        let lead = &dims[..dims.len() - 2];
+        let batch_axis = lead.iter().rposition(|&n| n > 1);
+        let step = |layout: &Layout| batch_axis.map_or(0, |axis| layout.strides[axis]);
+        let steps = layouts.map(step);
+        let outer = &lead[..batch_axis.unwrap_or(0)];
+        let batch = batch_axis.map_or(1, |axis| lead[axis]);
+        let matrix = (rows * columns) as u64;
+        let mut starts = Vec::new();
+        for point in 0..outer.iter().product::<usize>() {
+            let mut start = layouts.map(|l| l.offset as u64);
+            let mut rest = point;
+            for (axis, &length) in outer.iter().enumerate().rev() {
+                let at = (rest % length) as u64;
+                rest /= length;
+                for (start, layout) in start.iter_mut().zip(layouts) {
+                    *start += at * layout.strides[axis] as u64;
+                }
+            }
+            let result = call.layout.offset as u64 + point as u64 * batch as u64 * matrix;
+            starts.push([start[0] * size, start[1] * size, result * size]);
+        }
+        let aligned = |i: usize| alignment(starts.iter().map(|s| s[i]).chain([steps[i] as u64 * size]));
+        let sides = (side(left, steps[0], aligned(0)), side(right, steps[1], aligned(1)));
+        let (Some(left), Some(right)) = sides else { return Err(awkward()) };
+        let Ok(batch) = i32::try_from(batch) else { return Err(awkward()) };
+        let shape = Shape {
+            dtype,
+            rows: *rows as u64,
+            columns: *columns as u64,
+            depth: *depth as u64,
+            batch,
+            left,
+            right,
+        };
+        let product = open.blas().and_then(|blas| blas.product(&shape));
+        let product = product.map_err(|error| unsupported(format!("a product: {error}")))?;
+        Ok(MatMul { open: open.clone(), dtype, product: Some(product), starts, bytes })
+    }
+
+    fn queue(&self, launch: &Launch<'_>, workspace: u64) -> crate::Result<()> {
+        let [left, right] = launch.inputs() else { return Ok(()) };
+        let result = launch.outputs()[0].address.0;
+        let Some(product) = &self.product else { return self.open.gpu.zero(result, self.bytes) };
+        let blas = self.open.blas()?;
+        for start in &self.starts {
+            let addresses = [left.address.0 + start[0], right.address.0 + start[1], result + start[2]];
+            // SAFETY: the launch was checked against the call, so the matrices lie inside their blocks.
+            unsafe { blas.run(&self.open.gpu, product, self.dtype, addresses, workspace)? };
+        }
+        Ok(())
+    }
+}
+
+impl Executable for MatMul {
+    fn run(&self, launch: &Launch<'_>) -> Result<()> {
+        const DURING: &str = "multiplying matrices";
+        self.open.check(DURING)?;
+        self.open.gpu.bind().map_err(|e| self.open.failed(DURING, e))?;
+        let needed = self.product.as_ref().map_or(0, |product| product.workspace());
+        let workspace = if needed > 0 { self.open.take(needed)? } else { 0 };
+        let queued = self.queue(launch, workspace);
+        if needed > 0 {
+            // In the order of the stream: the products above come first.
+            self.open.give(workspace, needed);
+        }
+        queued.map_err(|e| self.open.failed(DURING, e))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crossover_plan::kernel::BufferId;
+
+    fn operand(dims: &[usize], strides: &[isize]) -> Operand {
+        let layout = Layout {
+            shape: dims.iter().copied().collect(),
+            strides: strides.iter().copied().collect(),
+            offset: 0,
+        };
+        Operand { buffer: BufferId(0), dtype: DType::F32, layout }
+    }
+
+    fn form(dims: &[usize], strides: &[isize]) -> Option<(bool, i64)> {
+        side(&operand(dims, strides), 0, 256).map(|s| (s.transposed, s.pitch))
+    }
+
+    #[test]
+    fn rows_columns_and_vectors_are_read_in_place() {
+        assert_eq!(form(&[3, 4], &[4, 1]), Some((false, 4)));
+        assert_eq!(form(&[3, 4], &[9, 1]), Some((false, 9)));
+        assert_eq!(form(&[3, 4], &[1, 3]), Some((true, 3)));
+        assert_eq!(form(&[1, 4], &[0, 1]), Some((false, 4)));
+        assert_eq!(form(&[3, 1], &[1, 0]), Some((false, 1)));
+        assert_eq!(form(&[3, 1], &[5, 7]), Some((false, 5)));
+        assert_eq!(form(&[7, 3, 4], &[12, 4, 1]), Some((false, 4)));
+    }
+
+    #[test]
+    fn strides_along_both_axes_and_repeated_rows_are_refused() {
+        assert_eq!(form(&[3, 4], &[8, 2]), None);
+        assert_eq!(form(&[3, 4], &[0, 1]), None);
+        assert_eq!(form(&[3, 4], &[1, 2]), None);
+    }
+
+    #[test]
+    fn alignment_is_what_all_offsets_share() {
+        assert_eq!(alignment([0, 512].into_iter()), 256);
+        assert_eq!(alignment([0, 48, 64].into_iter()), 16);
+        assert_eq!(alignment([2].into_iter()), 2);
+    }
+}

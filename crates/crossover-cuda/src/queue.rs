@@ -1,0 +1,248 @@
+//! What the backend queues on a device: pool memory, marks between streams, raw copies and launches.
+//!
+//! Three lanes run side by side and meet at [`Mark`]s. Memory of the pool may be handed out on one lane and given back
+//! on another, as long as marks put the two in order.
+
+#![allow(unsafe_code)]
+
+use std::ffi::{CString, c_void};
+
+use cudarc::driver::{result, sys};
+
+use crate::{Error, Gpu, Module, Result, driver::driver};
+
+/// A stream of the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// Kernels, and memory that kernels write.
+    Compute,
+    /// Copies to the device.
+    Up,
+    /// Copies from the device.
+    Down,
+}
+
+/// An entry point of a loaded module.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Function(sys::CUfunction);
+
+// SAFETY: a handle that the thread-safe driver looks up; who uses it keeps the module loaded.
+unsafe impl Send for Function {}
+// SAFETY: as above.
+unsafe impl Sync for Function {}
+
+/// What the device's memory is used for, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MemoryUse {
+    /// Held by live blocks.
+    pub live: u64,
+    /// Held by the pool: live blocks and freed memory kept for reuse.
+    pub reserved: u64,
+    /// Free on the device, for this process and others.
+    pub free: u64,
+    /// All of the device.
+    pub total: u64,
+}
+
+impl Gpu {
+    fn lane(&self, lane: Lane) -> sys::CUstream {
+        match lane {
+            Lane::Compute => self.shared.stream,
+            Lane::Up => self.shared.up,
+            Lane::Down => self.shared.down,
+        }
+    }
+
+    /// The handle of a lane, for libraries that queue on it.
+    pub(crate) fn stream(&self, lane: Lane) -> *mut c_void {
+        self.lane(lane).cast()
+    }
+
+    /// Queues zeros on the lane of kernels; the address has that many bytes.
+    pub(crate) fn zero(&self, address: u64, bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: the caller's blocks have the bytes.
+        unsafe { result::memset_d8_async(address, 0, bytes, self.shared.stream) }
+            .map_err(driver("cuMemsetD8Async"))
+    }
+
+    fn pool(&self) -> Result<sys::CUmemoryPool> {
+        // SAFETY: the device handle is valid; the default pool lives as long as the device.
+        unsafe { result::device::get_default_mem_pool(self.shared.device) }
+            .map_err(driver("cuDeviceGetDefaultMemPool"))
+    }
+
+    /// Makes the pool keep freed memory until somebody trims it.
+    pub(crate) fn keep_memory(&self) -> Result<()> {
+        let mut most = u64::MAX;
+        let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+        // SAFETY: the attribute is a 64-bit number.
+        unsafe { result::mem_pool::set_attribute(self.pool()?, attribute, (&raw mut most).cast()) }
+            .map_err(driver("cuMemPoolSetAttribute"))
+    }
+
+    /// Gives freed memory back to the device, once everything queued has passed.
+    pub(crate) fn trim(&self) -> Result<()> {
+        self.bind()?;
+        for lane in [Lane::Up, Lane::Compute, Lane::Down] {
+            // SAFETY: the stream lives as long as `self`.
+            unsafe { result::stream::synchronize(self.lane(lane)) }.map_err(driver("cuStreamSynchronize"))?;
+        }
+        // SAFETY: the pool is valid.
+        unsafe { result::mem_pool::trim_to(self.pool()?, 0) }.map_err(driver("cuMemPoolTrimTo"))
+    }
+
+    /// What memory is used for now.
+    pub fn memory(&self) -> Result<MemoryUse> {
+        self.bind()?;
+        let pool = self.pool()?;
+        let read = |attribute| {
+            let mut value = 0u64;
+            // SAFETY: these attributes are 64-bit numbers.
+            unsafe { result::mem_pool::get_attribute(pool, attribute, (&raw mut value).cast()) }
+                .map_err(driver("cuMemPoolGetAttribute"))?;
+            Ok(value)
+        };
+        use sys::CUmemPool_attribute as A;
+        let (free, total) = result::mem_get_info().map_err(driver("cuMemGetInfo"))?;
+        Ok(MemoryUse {
+            live: read(A::CU_MEMPOOL_ATTR_USED_MEM_CURRENT)?,
+            reserved: read(A::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?,
+            free: free as u64,
+            total: total as u64,
+        })
+    }
+
+    /// Memory that may be used on a lane from here on.
+    pub(crate) fn take(&self, bytes: usize, lane: Lane) -> Result<u64> {
+        self.bind()?;
+        // SAFETY: the stream is valid; the caller gives the address to `give` once.
+        unsafe { result::malloc_async(self.lane(lane), bytes) }.map_err(driver("cuMemAllocAsync"))
+    }
+
+    /// Gives memory back once a lane has passed everything queued so far.
+    pub(crate) fn give(&self, address: u64, lane: Lane) -> Result<()> {
+        self.bind()?;
+        // SAFETY: the address came from `take` and is not used by anything queued later.
+        unsafe { result::free_async(address, self.lane(lane)) }.map_err(driver("cuMemFreeAsync"))
+    }
+
+    /// Queues a copy to the device.
+    ///
+    /// # Safety
+    /// Both sides have that many bytes, and the host's stay as they are until a mark after this has passed; pageable
+    /// host memory is read before this returns.
+    pub(crate) unsafe fn copy_up(&self, from: *const u8, to: u64, bytes: usize, lane: Lane) -> Result<()> {
+        // SAFETY: the caller's contract.
+        let from = unsafe { std::slice::from_raw_parts(from, bytes) };
+        // SAFETY: the caller's contract.
+        unsafe { result::memcpy_htod_async(to, from, self.lane(lane)) }.map_err(driver("cuMemcpyHtoDAsync"))
+    }
+
+    /// Queues a copy from the device.
+    ///
+    /// # Safety
+    /// Both sides have that many bytes, and nobody touches the host's until a mark after this has passed.
+    pub(crate) unsafe fn copy_down(&self, from: u64, to: *mut u8, bytes: usize, lane: Lane) -> Result<()> {
+        // SAFETY: the caller's contract.
+        let to = unsafe { std::slice::from_raw_parts_mut(to, bytes) };
+        // SAFETY: the caller's contract.
+        unsafe { result::memcpy_dtoh_async(to, from, self.lane(lane)) }.map_err(driver("cuMemcpyDtoHAsync"))
+    }
+
+    /// Waits for everything queued on a lane.
+    pub(crate) fn finish(&self, lane: Lane) -> Result<()> {
+        self.bind()?;
+        // SAFETY: the stream lives as long as `self`.
+        unsafe { result::stream::synchronize(self.lane(lane)) }.map_err(driver("cuStreamSynchronize"))
+    }
+
+    /// A mark that has not been set yet.
+    pub(crate) fn mark(&self) -> Result<Mark> {
+        self.bind()?;
+        let event = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)
+            .map_err(driver("cuEventCreate"))?;
+        Ok(Mark { gpu: self.clone(), event })
+    }
+
+    /// Queues a launch on the lane of kernels.
+    ///
+    /// # Safety
+    /// Every pointer leads to a value of the type of that parameter, and what parameters point to on the device is
+    /// large enough and stays until the launch has passed.
+    pub(crate) unsafe fn start(
+        &self,
+        function: Function,
+        blocks: u32,
+        threads: u32,
+        pointers: &mut [*mut c_void],
+    ) -> Result<()> {
+        // SAFETY: the caller's contract; the driver copies the parameters before it returns.
+        unsafe {
+            result::launch_kernel(
+                function.0,
+                (blocks, 1, 1),
+                (threads, 1, 1),
+                0,
+                self.shared.stream,
+                pointers,
+            )
+        }
+        .map_err(driver("cuLaunchKernel"))
+    }
+}
+
+impl Module {
+    /// An entry point by name.
+    pub(crate) fn function(&self, entry: &str) -> Result<Function> {
+        let fail = |why: &str| Error::Launch { entry: entry.to_string(), why: why.to_string() };
+        let name = CString::new(entry).map_err(|_| fail("the name has a zero byte"))?;
+        // SAFETY: the module is loaded.
+        let function = unsafe { result::module::get_function(self.module, name) };
+        function.map(Function).map_err(driver("cuModuleGetFunction"))
+    }
+}
+
+/// A point on a lane that other lanes and the host can wait for.
+#[derive(Debug)]
+pub(crate) struct Mark {
+    gpu: Gpu,
+    event: sys::CUevent,
+}
+
+// SAFETY: a handle that the thread-safe driver looks up.
+unsafe impl Send for Mark {}
+// SAFETY: as above.
+unsafe impl Sync for Mark {}
+
+impl Mark {
+    /// Moves the mark to what is queued on a lane now.
+    pub(crate) fn set(&self, lane: Lane) -> Result<()> {
+        // SAFETY: event and stream are valid.
+        unsafe { result::event::record(self.event, self.gpu.lane(lane)) }.map_err(driver("cuEventRecord"))
+    }
+
+    /// Makes what is queued on a lane from here on wait for the mark.
+    pub(crate) fn hold(&self, lane: Lane) -> Result<()> {
+        let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+        // SAFETY: event and stream are valid.
+        unsafe { result::stream::wait_event(self.gpu.lane(lane), self.event, flags) }
+            .map_err(driver("cuStreamWaitEvent"))
+    }
+
+    /// Waits on the host; a mark that was never set has passed.
+    pub(crate) fn wait(&self) -> Result<()> {
+        // SAFETY: the event is valid.
+        unsafe { result::event::synchronize(self.event) }.map_err(driver("cuEventSynchronize"))
+    }
+}
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        let _ = self.gpu.bind();
+        // SAFETY: created by `Gpu::mark`, destroyed once.
+        let _ = unsafe { result::event::destroy(self.event) };
+    }
+}

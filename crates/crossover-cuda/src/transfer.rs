@@ -1,0 +1,150 @@
+//! Bytes between host and device, through page-locked memory.
+//!
+//! The device copies at the speed of the bus only from and to page-locked memory. Small copies go through a ring of
+//! small blocks on the lane of kernels. Large ones are cut into pieces that a crew of threads moves through blocks of
+//! their own, while the device copies the pieces before, on a lane of its own.
+//!
+//! An upload returns when the host's bytes have been read; a download when they have been written.
+
+#![allow(unsafe_code)]
+
+use std::sync::OnceLock;
+
+use parking_lot::Mutex;
+
+use crate::{
+    Gpu, Pinned, Result,
+    blocks::Blocks,
+    crew::{Crew, Direction},
+    queue::{Lane, Mark},
+};
+
+/// Largest copy that goes through the ring, and the size of its blocks.
+pub(crate) const SMALL: usize = 64 << 10;
+/// Blocks in the ring: so many small uploads may be on their way.
+const RING: usize = 32;
+
+/// One block of page-locked memory, and when the device is done with it.
+#[derive(Debug)]
+pub(crate) struct Staging {
+    pub(crate) memory: Pinned,
+    pub(crate) done: Mark,
+}
+
+impl Staging {
+    pub(crate) fn new(gpu: &Gpu, bytes: usize) -> Result<Staging> {
+        Ok(Staging { memory: gpu.pinned(bytes)?, done: gpu.mark()? })
+    }
+}
+
+/// Uploads in flight: the ring, and whose turn it is.
+#[derive(Debug, Default)]
+struct Ring {
+    blocks: Vec<Staging>,
+    next: usize,
+}
+
+/// The copies of one device.
+#[derive(Debug)]
+pub(crate) struct Transfers {
+    gpu: Gpu,
+    ring: Mutex<Ring>,
+    /// For small downloads, one at a time.
+    back: Mutex<Option<Staging>>,
+    /// Made by the first large copy; `None` where there is no page-locked memory to be had.
+    crew: OnceLock<Option<Crew>>,
+}
+
+impl Transfers {
+    pub(crate) fn new(gpu: &Gpu) -> Transfers {
+        Transfers { gpu: gpu.clone(), ring: Mutex::default(), back: Mutex::default(), crew: OnceLock::new() }
+    }
+
+    fn crew(&self) -> Option<&Crew> {
+        self.crew.get_or_init(|| Crew::new(&self.gpu).ok()).as_ref()
+    }
+
+    /// Copies to memory that is in use on the lane of kernels.
+    pub(crate) fn upload(&self, from: &[u8], to: u64) -> Result<()> {
+        self.gpu.bind()?;
+        if from.len() <= SMALL {
+            return self.upload_small(from, to);
+        }
+        // The memory may have belonged to a kernel that is still running.
+        let mark = self.gpu.mark()?;
+        mark.set(Lane::Compute)?;
+        mark.hold(Lane::Up)?;
+        self.upload_large(from, to)
+    }
+
+    /// Copies to fresh memory; kernels that run meanwhile are not waited for.
+    pub(crate) fn receive(&self, from: &[u8]) -> Result<u64> {
+        self.gpu.bind()?;
+        // The size that the block has when it is kept for reuse.
+        let to = self.gpu.take(Blocks::size(from.len()), Lane::Up)?;
+        self.upload_large(from, to).map(|()| to).inspect_err(|_| {
+            let _ = self.gpu.give(to, Lane::Up);
+        })
+    }
+
+    fn upload_small(&self, from: &[u8], to: u64) -> Result<()> {
+        let mut ring = self.ring.lock();
+        let at = ring.next % RING;
+        ring.next += 1;
+        while ring.blocks.len() <= at {
+            ring.blocks.push(Staging::new(&self.gpu, SMALL)?);
+        }
+        let block = &mut ring.blocks[at];
+        block.done.wait()?;
+        block.memory.bytes_mut()[..from.len()].copy_from_slice(from);
+        // SAFETY: the block is at least as long and is not written again before `done` has passed.
+        unsafe { self.gpu.copy_up(block.memory.bytes().as_ptr(), to, from.len(), Lane::Compute)? };
+        block.done.set(Lane::Compute)
+    }
+
+    fn upload_large(&self, from: &[u8], to: u64) -> Result<()> {
+        match self.crew() {
+            Some(crew) => crew.copy(Direction::Up, from.as_ptr() as usize, to, from.len())?,
+            None => {
+                // SAFETY: both sides have the bytes; the lane is waited for before the borrow ends.
+                unsafe { self.gpu.copy_up(from.as_ptr(), to, from.len(), Lane::Up)? };
+                self.gpu.finish(Lane::Up)?;
+            }
+        }
+        let mark = self.gpu.mark()?;
+        mark.set(Lane::Up)?;
+        mark.hold(Lane::Compute)
+    }
+
+    /// Copies what kernels queued so far leave in memory.
+    pub(crate) fn download(&self, from: u64, to: &mut [u8]) -> Result<()> {
+        self.gpu.bind()?;
+        if to.len() <= SMALL {
+            let mut back = self.back.lock();
+            if back.is_none() {
+                *back = Some(Staging::new(&self.gpu, SMALL)?);
+            }
+            let Some(block) = back.as_mut() else { return Ok(()) };
+            let memory = block.memory.bytes_mut().as_mut_ptr();
+            // SAFETY: the block is at least as long, and is read only after the wait below.
+            unsafe { self.gpu.copy_down(from, memory, to.len(), Lane::Compute)? };
+            block.done.set(Lane::Compute)?;
+            block.done.wait()?;
+            to.copy_from_slice(&block.memory.bytes()[..to.len()]);
+            return Ok(());
+        }
+        let mark = self.gpu.mark()?;
+        mark.set(Lane::Compute)?;
+        mark.hold(Lane::Down)?;
+        match self.crew() {
+            Some(crew) => crew.copy(Direction::Down, to.as_mut_ptr() as usize, from, to.len())?,
+            None => {
+                // SAFETY: both sides have the bytes; the lane is waited for before the borrow ends.
+                unsafe { self.gpu.copy_down(from, to.as_mut_ptr(), to.len(), Lane::Down)? };
+                self.gpu.finish(Lane::Down)?;
+            }
+        }
+        // The memory may be given back on the lane of kernels, where nothing else waits for this lane; the host has.
+        Ok(())
+    }
+}

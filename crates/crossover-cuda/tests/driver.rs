@@ -1,0 +1,159 @@
+//! Drivers that are missing, old, incomplete, broken or out of memory, each a shared object built for the occasion.
+//!
+//! Needs a C compiler; without it the tests say that they were not run. Every case runs in a process of its own,
+//! because a process loads one driver.
+#![allow(clippy::unwrap_used)]
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crossover_cuda::{CudaBackend, Gpu};
+use crossover_runtime::Backend;
+
+/// Builds the fake driver into a folder of its own, or `None` where there is no compiler.
+fn build(name: &str, flags: &[&str]) -> Option<PathBuf> {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fake_driver.c");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-O1", "-w"]).args(flags).arg(source);
+    match compiler.arg("-o").arg(folder.join("libcuda.so.1")).status() {
+        Ok(status) => assert!(status.success(), "cc refused {source}"),
+        Err(error) => {
+            println!("not run: cc could not be started: {error}");
+            if let Ok(log) = std::env::var("CROSSOVER_NOT_RUN") {
+                use std::io::Write;
+                let mut file = std::fs::File::options().append(true).create(true).open(log).unwrap();
+                writeln!(file, "fake driver {name}: cc could not be started").unwrap();
+            }
+            return None;
+        }
+    }
+    Some(folder)
+}
+
+/// What the scene of [`child`] prints in a process with this driver and these variables.
+fn play(folder: &Path, scene: &str, variables: &[(&str, &str)]) -> String {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child", "--nocapture"])
+        .env("LD_LIBRARY_PATH", folder)
+        .env("FAKE_SCENE", scene)
+        .env("CROSSOVER_CACHE", "off")
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{scene}: {text}\n{}", String::from_utf8_lossy(&output.stderr));
+    text
+}
+
+/// The scenes; does nothing unless one is named.
+#[test]
+fn child() {
+    match std::env::var("FAKE_SCENE").as_deref() {
+        Ok("open") => println!("answer: {:?}", Gpu::open(0).map(|gpu| gpu.name().to_string())),
+        Ok("message") => println!("answer: {}", Gpu::open(0).unwrap_err()),
+        Ok("ordinal") => println!("answer: {:?}", Gpu::open(7).map(drop)),
+        Ok("transfers") => transfers(),
+        Ok("sticky") => {
+            let device = failing();
+            println!("then: {}", device.allocate(10).unwrap_err());
+            println!("usable: {}", device.check().is_ok());
+        }
+        Ok("passing") => println!("usable: {}", failing().check().is_ok()),
+        Ok("full") => {
+            let device = CudaBackend::new(0);
+            println!("answer: {:?}", device.allocate(5000));
+            println!("still open: {:?}", device.check().is_ok());
+        }
+        _ => {}
+    }
+}
+
+fn transfers() {
+    let device = CudaBackend::new(0);
+    let source: Vec<u8> = (0..9_000_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    for size in [0, 1, 65_535, 65_536, 65_537, 1 << 20, (1 << 20) + 1, 9_000_000] {
+        let block = device.receive(&source[..size]).unwrap();
+        let other = device.allocate(size).unwrap();
+        device.upload(&source[..size], other).unwrap();
+        for block in [block, other] {
+            let mut back = vec![0; size];
+            device.download(block, &mut back).unwrap();
+            assert!(back == source[..size], "{size} bytes");
+            device.free(block);
+        }
+    }
+    println!("answer: all arrived");
+}
+
+/// A device that has just failed to copy.
+fn failing() -> CudaBackend {
+    let device = CudaBackend::new(0);
+    let block = device.receive(&[1; 100]).unwrap();
+    println!("first: {}", device.download(block, &mut [0; 100]).unwrap_err());
+    device
+}
+
+#[test]
+fn an_old_driver_is_refused_with_its_version() {
+    let Some(folder) = build("old", &[]) else { return };
+    let text = play(&folder, "open", &[("FAKE_VERSION", "11080")]);
+    assert!(text.contains("OldDriver { found: 11080, needed: 12000 }"), "{text}");
+    let text = play(&folder, "message", &[("FAKE_VERSION", "11080")]);
+    assert!(text.contains("supports CUDA 11.8, and 12.0 is needed: install a newer driver"), "{text}");
+}
+
+#[test]
+fn a_driver_that_lacks_a_function_is_refused_with_its_name() {
+    let Some(folder) = build("lacks", &["-DLACKS"]) else { return };
+    let text = play(&folder, "open", &[]);
+    assert!(text.contains("Symbol { library: \"libcuda\", symbol: \"cuMemAllocAsync\" }"), "{text}");
+}
+
+#[test]
+fn a_driver_that_does_not_start_is_an_error_of_the_driver() {
+    let Some(folder) = build("broken", &[]) else { return };
+    let text = play(&folder, "open", &[("FAKE_INIT", "100")]);
+    assert!(text.contains("cuInit") && text.contains("CUDA_ERROR_NO_DEVICE"), "{text}");
+}
+
+#[test]
+fn an_absent_ordinal_is_counted() {
+    let Some(folder) = build("ordinal", &[]) else { return };
+    assert!(play(&folder, "open", &[]).contains("Ok(\"Fake GPU\")"));
+    assert!(play(&folder, "ordinal", &[]).contains("NoDevice { ordinal: 7, count: 1 }"));
+}
+
+#[test]
+fn bytes_of_every_size_go_through_the_staging_blocks_unchanged() {
+    let Some(folder) = build("transfers", &[]) else { return };
+    assert!(play(&folder, "transfers", &[]).contains("answer: all arrived"));
+}
+
+#[test]
+fn a_sticky_error_retires_the_device() {
+    let Some(folder) = build("sticky", &[]) else { return };
+    let text = play(&folder, "sticky", &[("FAKE_DOWN", "700")]);
+    assert!(text.contains("first: device Fake GPU failed while copying from it"), "{text}");
+    assert!(text.contains("then: device Fake GPU failed while allocating: it was retired"), "{text}");
+    assert!(text.contains("usable: false"), "{text}");
+}
+
+#[test]
+fn an_error_that_passes_leaves_the_device_in_use() {
+    let Some(folder) = build("passing", &[]) else { return };
+    let text = play(&folder, "passing", &[("FAKE_DOWN", "1")]);
+    assert!(text.contains("first: device Fake GPU failed while copying from it"), "{text}");
+    assert!(text.contains("usable: true"), "{text}");
+}
+
+#[test]
+fn a_full_device_says_what_was_asked_for_and_what_is_free() {
+    let Some(folder) = build("full", &[]) else { return };
+    let text = play(&folder, "full", &[("FAKE_FULL", "1")]);
+    assert!(text.contains("OutOfMemory") && text.contains("requested: 5000, free: 1000"), "{text}");
+    assert!(text.contains("still open: true"), "{text}");
+}

@@ -1,0 +1,86 @@
+// A driver without a device: memory is the host's, streams are done at once, kernels cannot be launched.
+//
+// Built into libcuda.so.1 by driver.rs. The environment says what is wrong with it: FAKE_VERSION, FAKE_INIT (an error of
+// cuInit), FAKE_DOWN (an error of copies from the device), FAKE_FULL (allocations fail). LACKS leaves a function out.
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef unsigned long long address;
+typedef int status;
+
+static status set(const char* name) {
+    const char* value = getenv(name);
+    return value ? atoi(value) : 0;
+}
+
+#define NOTHING(name) status name(void) { return 0; }
+
+status cuInit(unsigned flags) { return set("FAKE_INIT"); }
+status cuDriverGetVersion(int* version) {
+    *version = getenv("FAKE_VERSION") ? set("FAKE_VERSION") : 13000;
+    return 0;
+}
+status cuGetErrorName(status code, const char** text) { *text = "FAKE"; return 0; }
+status cuGetErrorString(status code, const char** text) { *text = "fake"; return 0; }
+status cuDeviceGet(int* device, int ordinal) { *device = ordinal; return 0; }
+status cuDeviceGetCount(int* count) { *count = 1; return 0; }
+status cuDeviceGetName(char* name, int length, int device) { strncpy(name, "Fake GPU", length); return 0; }
+status cuDeviceGetAttribute(int* value, int attribute, int device) {
+    *value = attribute == 75 ? 9 : attribute == 16 ? 4 : 0;
+    return 0;
+}
+status cuDeviceTotalMem_v2(size_t* bytes, int device) { *bytes = 1 << 30; return 0; }
+status cuDeviceGetDefaultMemPool(void** pool, int device) { *pool = (void*)8; return 0; }
+status cuDevicePrimaryCtxRetain(void** context, int device) { *context = (void*)8; return 0; }
+NOTHING(cuDevicePrimaryCtxRelease_v2)
+NOTHING(cuCtxSetCurrent)
+status cuStreamCreate(void** stream, unsigned flags) { *stream = (void*)8; return 0; }
+NOTHING(cuStreamSynchronize)
+NOTHING(cuStreamWaitEvent)
+NOTHING(cuStreamDestroy_v2)
+static status allocate(address* at, size_t bytes) {
+    if (set("FAKE_FULL")) return 2;
+    return posix_memalign((void**)at, 256, bytes) ? 2 : 0;
+}
+status cuMemAlloc_v2(address* at, size_t bytes) { return allocate(at, bytes); }
+status cuMemFree_v2(address at) { free((void*)at); return 0; }
+#ifndef LACKS
+status cuMemAllocAsync(address* at, size_t bytes, void* stream) { return allocate(at, bytes); }
+#endif
+status cuMemFreeAsync(address at, void* stream) { free((void*)at); return 0; }
+status cuMemGetInfo_v2(size_t* free, size_t* total) { *free = 1000; *total = 1 << 30; return 0; }
+status cuMemPoolGetAttribute(void* pool, int attribute, unsigned long long* value) { *value = 4096; return 0; }
+NOTHING(cuMemPoolSetAttribute)
+NOTHING(cuMemPoolTrimTo)
+status cuMemHostAlloc(void** at, size_t bytes, unsigned flags) { *at = malloc(bytes); return *at ? 0 : 2; }
+status cuMemFreeHost(void* at) { free(at); return 0; }
+status cuMemcpyHtoDAsync_v2(address to, const void* from, size_t bytes, void* stream) {
+    memcpy((void*)to, from, bytes);
+    return 0;
+}
+status cuMemcpyDtoHAsync_v2(void* to, address from, size_t bytes, void* stream) {
+    if (set("FAKE_DOWN")) return set("FAKE_DOWN");
+    memcpy(to, (void*)from, bytes);
+    return 0;
+}
+status cuMemcpyDtoDAsync_v2(address to, address from, size_t bytes, void* stream) {
+    memcpy((void*)to, (void*)from, bytes);
+    return 0;
+}
+status cuMemsetD8Async(address to, unsigned char byte, size_t bytes, void* stream) {
+    memset((void*)to, byte, bytes);
+    return 0;
+}
+status cuModuleLoadData(void** module, const void* image) { return 200; }
+status cuModuleGetFunction(void** function, void* module, const char* name) { return 500; }
+NOTHING(cuModuleUnload)
+NOTHING(cuFuncGetAttribute)
+NOTHING(cuFuncSetAttribute)
+status cuLaunchKernel(void) { return 719; }
+status cuEventCreate(void** event, unsigned flags) { *event = (void*)8; return 0; }
+NOTHING(cuEventRecord)
+NOTHING(cuEventSynchronize)
+NOTHING(cuEventQuery)
+NOTHING(cuEventElapsedTime)
+NOTHING(cuEventDestroy_v2)

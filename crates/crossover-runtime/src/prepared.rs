@@ -1,0 +1,104 @@
+//! A plan with the kernels that devices have made ready so far.
+
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicBool, Ordering},
+};
+
+use crossover_plan::{Plan, kernel::Kernel};
+use smallvec::SmallVec;
+
+use crate::{Backend, Coming, Error, Executable, Result, Signature};
+
+/// A kernel on one device.
+#[derive(Default)]
+struct Slot {
+    coming: OnceLock<Box<dyn Coming>>,
+    ready: OnceLock<Box<dyn Executable>>,
+    /// Why the device will never run it.
+    refused: OnceLock<Error>,
+}
+
+/// One kernel on every device.
+type PerDevice = SmallVec<[Slot; 2]>;
+
+/// A plan with the kernels that backends have made ready so far.
+pub struct Prepared {
+    plan: Plan,
+    /// One per launch.
+    slots: Vec<PerDevice>,
+    /// One per device: whether all kernels have been begun there.
+    begun: SmallVec<[AtomicBool; 2]>,
+    signatures: Vec<Signature>,
+}
+
+impl Prepared {
+    pub(crate) fn new(plan: Plan, devices: usize) -> Prepared {
+        let slots = || std::iter::repeat_with(Slot::default).take(devices).collect();
+        let begun = std::iter::repeat_with(AtomicBool::default).take(devices).collect();
+        let slots = plan.launches.iter().map(|_| slots()).collect();
+        let signatures = plan.launches.iter().map(|l| Signature::new(&l.kernel)).collect();
+        Prepared { plan, slots, begun, signatures }
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    pub(crate) fn signature(&self, launch: usize) -> &Signature {
+        &self.signatures[launch]
+    }
+
+    /// Starts to make all kernels ready on a device, so that they are made side by side.
+    pub(crate) fn begin(&self, device: usize, backend: &dyn Backend) {
+        if self.begun[device].load(Ordering::Relaxed) || self.begun[device].swap(true, Ordering::Relaxed) {
+            return;
+        }
+        for (slots, launch) in self.slots.iter().zip(&self.plan.launches) {
+            let slot = &slots[device];
+            if slot.ready.get().is_some() || slot.coming.get().is_some() {
+                continue;
+            }
+            match backend.begin(&launch.kernel) {
+                Ok(Some(coming)) => drop(slot.coming.set(coming)),
+                Ok(None) => {}
+                Err(error) => slot.refuse(&error),
+            }
+        }
+    }
+
+    /// A kernel on a device. Without `wait`, `None` if it is still being made ready.
+    pub(crate) fn executable(
+        &self,
+        launch: usize,
+        device: usize,
+        backend: &dyn Backend,
+        wait: bool,
+    ) -> Result<Option<&dyn Executable>> {
+        let slot = &self.slots[launch][device];
+        if let Some(ready) = slot.ready.get() {
+            return Ok(Some(&**ready));
+        }
+        if let Some(error) = slot.refused.get() {
+            return Err(error.clone());
+        }
+        let kernel: &Kernel = &self.plan.launches[launch].kernel;
+        let made = match slot.coming.get() {
+            Some(coming) if !wait && !coming.is_ready() => return Ok(None),
+            Some(coming) => coming.wait(),
+            None => backend.prepare(kernel),
+        };
+        let made = made.inspect_err(|error| slot.refuse(error))?;
+        Ok(Some(&**slot.ready.get_or_init(|| made)))
+    }
+}
+
+impl Slot {
+    /// Remembers that the device cannot run the kernel; other errors may pass.
+    fn refuse(&self, error: &Error) {
+        if matches!(error, Error::Unsupported { .. }) {
+            let _ = self.refused.set(error.clone());
+        }
+    }
+}

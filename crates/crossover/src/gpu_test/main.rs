@@ -1,0 +1,136 @@
+//! Runs arrays on a GPU: bits against the CPU, transfers, leaks, the cache on disk, and speed.
+//!
+//! `crossover-gpu-test [FOLDER] [options]`. Writes `gpu-test.json` into the folder (default `out`). Exit code 0: all that
+//! was checked holds; 1: something does not; 2: it could not run, and why.
+
+mod arrays;
+mod bench;
+mod bits;
+mod disk;
+mod leaks;
+mod products;
+mod report;
+mod setup;
+mod transfers;
+mod workloads;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use report::Report;
+use setup::Setup;
+
+const HELP: &str = "\
+usage: crossover-gpu-test [FOLDER] [options]
+
+  FOLDER         where gpu-test.json goes (default: out)
+  --only LIST    only these parts, separated by commas:
+                 corpus, transfers, arrays, products, disk, bench, leaks, graphs
+  --graphs N     random graphs (default: 10000)
+  --seed N       the first of them (default: 0)
+  --seconds N    start no new graph after N seconds (default: 240)
+  --corpus PATH  case files (default: corpus beside the program)
+  --first        only time the first result of a fresh process";
+
+/// The result of a part.
+pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// What to run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    folder: PathBuf,
+    only: Option<Vec<String>>,
+    graphs: u64,
+    seed: u64,
+    seconds: u64,
+    corpus: Option<PathBuf>,
+    first: bool,
+}
+
+fn parse() -> std::result::Result<Options, String> {
+    let mut options = Options {
+        folder: "out".into(),
+        only: None,
+        graphs: 10_000,
+        seed: 0,
+        seconds: 240,
+        corpus: None,
+        first: false,
+    };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let mut value = |what: &str| arguments.next().ok_or_else(|| format!("{what} needs a value"));
+        let number = |text: String| text.parse::<u64>().map_err(|e| format!("{text:?} is not a number: {e}"));
+        match argument.as_str() {
+            "--only" => options.only = Some(value("--only")?.split(',').map(str::to_owned).collect()),
+            "--graphs" => options.graphs = number(value("--graphs")?)?,
+            "--seed" => options.seed = number(value("--seed")?)?,
+            "--seconds" => options.seconds = number(value("--seconds")?)?,
+            "--corpus" => options.corpus = Some(value("--corpus")?.into()),
+            "--first" => options.first = true,
+            "-h" | "--help" => return Err(String::new()),
+            flag if flag.starts_with('-') => return Err(format!("unknown option {flag}")),
+            path => options.folder = path.into(),
+        }
+    }
+    Ok(options)
+}
+
+fn main() -> ExitCode {
+    let options = match parse() {
+        Ok(options) => options,
+        Err(problem) => {
+            println!("{problem}\n{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    if options.first {
+        return match disk::first() {
+            Ok(milliseconds) => {
+                println!("{milliseconds}");
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                println!("could not run: {error}");
+                ExitCode::from(2)
+            }
+        };
+    }
+    match run(&options) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            println!("could not run: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<bool> {
+    let setup = Setup::open()?;
+    println!("{}", setup.describe());
+    let mut report = Report::new(&options.folder, setup.describe());
+    type Part = fn(&Setup, &Options, &mut Report) -> Result<()>;
+    let parts: [(&str, Part); 8] = [
+        ("corpus", bits::corpus),
+        ("transfers", transfers::run),
+        ("arrays", arrays::run),
+        ("products", products::run),
+        ("disk", disk::run),
+        ("bench", bench::run),
+        ("leaks", leaks::run),
+        ("graphs", bits::graphs),
+    ];
+    for (name, part) in parts {
+        if options.only.as_ref().is_some_and(|only| !only.iter().any(|wanted| wanted == name)) {
+            continue;
+        }
+        println!("== {name}");
+        if let Err(error) = part(&setup, options, &mut report) {
+            report.check(name, false, format!("ended early: {error}"));
+        }
+        // After every part, so that a later one that dies loses nothing.
+        report.write()?;
+    }
+    println!("{}", report.summary());
+    Ok(report.holds())
+}
