@@ -213,6 +213,7 @@ fn compare(session: &Session, case: &Case) -> Result<(u64, u64, Option<String>)>
     };
     let mut want: Vec<Vec<u8>> = case.outputs.iter().map(|&n| vec![POISON; n]).collect();
     interpreter::run(&case.kernel, &case.inputs, &case.scalars, &mut want);
+    share(&case.kernel, &mut want);
     let (mut checked, mut wrong, mut example) = (0, 0, None);
     for (store, (got, want)) in got.iter().zip(&want).enumerate() {
         let dtype = case.kernel.stores[store].dtype;
@@ -236,6 +237,33 @@ fn compare(session: &Session, case: &Case) -> Result<(u64, u64, Option<String>)>
     Ok((checked, wrong, example))
 }
 
+/// The first store into the buffer of a store: kernels may write stores of one buffer together.
+fn first_of_buffer(kernel: &Fused, store: usize) -> usize {
+    let buffer = kernel.stores[store].buffer;
+    kernel.stores.iter().position(|s| s.buffer == buffer).unwrap_or(store)
+}
+
+/// Shows every store what the others have written to its buffer.
+fn share(kernel: &Fused, outputs: &mut [Vec<u8>]) {
+    for store in 0..outputs.len() {
+        let first = first_of_buffer(kernel, store);
+        if first == store {
+            continue;
+        }
+        let longest = outputs[first].len().max(outputs[store].len());
+        outputs[first].resize(longest, POISON);
+        let written = outputs[store].clone();
+        for (to, from) in outputs[first].iter_mut().zip(written) {
+            if from != POISON {
+                *to = from;
+            }
+        }
+    }
+    for store in 0..outputs.len() {
+        outputs[store] = outputs[first_of_buffer(kernel, store)].clone();
+    }
+}
+
 fn run(session: &Session, ready: &super::session::Ready, case: &Case) -> Result<Vec<Vec<u8>>> {
     let gpu = &session.gpu;
     let mut inputs = Vec::new();
@@ -244,19 +272,21 @@ fn run(session: &Session, ready: &super::session::Ready, case: &Case) -> Result<
         gpu.upload(bytes, &memory)?;
         inputs.push(memory);
     }
+    let home: Vec<usize> = (0..case.outputs.len()).map(|i| first_of_buffer(&case.kernel, i)).collect();
     let mut outputs = Vec::new();
-    for &bytes in &case.outputs {
-        let memory = gpu.allocate(bytes)?;
+    for store in 0..home.len() {
+        let sharing = case.outputs.iter().zip(&home).filter(|(_, h)| **h == home[store]);
+        let memory = gpu.allocate(sharing.map(|(bytes, _)| *bytes).max().unwrap_or(0))?;
         gpu.fill(&memory, POISON)?;
         outputs.push(memory);
     }
     let from: Vec<u64> = inputs.iter().map(|m| m.address()).collect();
-    let to: Vec<u64> = outputs.iter().map(|m| m.address()).collect();
+    let to: Vec<u64> = home.iter().map(|&first| outputs[first].address()).collect();
     session.launch(ready, &from, &to, &case.scalars)?;
     let mut got = Vec::new();
-    for (memory, &bytes) in outputs.iter().zip(&case.outputs) {
-        let mut host = vec![0; bytes];
-        gpu.download(memory, &mut host)?;
+    for &first in &home {
+        let mut host = vec![0; outputs[first].bytes()];
+        gpu.download(&outputs[first], &mut host)?;
         got.push(host);
     }
     Ok(got)
