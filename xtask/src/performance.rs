@@ -129,7 +129,8 @@ fn gpu_text(document: &Value) -> String {
     for row in document["bench"]["rows"].as_array().into_iter().flatten() {
         let Some(ms) = row["ms"].as_f64() else { continue };
         let peers = row["peers"].as_object().into_iter().flatten();
-        let best = peers.filter_map(|(name, ms)| Some((name, ms.as_f64()?))).min_by(|a, b| a.1.total_cmp(&b.1));
+        let best =
+            peers.filter_map(|(name, ms)| Some((name, ms.as_f64()?))).min_by(|a, b| a.1.total_cmp(&b.1));
         let (peer, ratio) = match best {
             Some((name, best)) => (format!("{name} {best:.4}"), format!("{:.2}", ms / best)),
             None => ("-".to_string(), "-".to_string()),
