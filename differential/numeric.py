@@ -576,7 +576,7 @@ def lstsq(judge, case, p):
     got = case.results[0]
     typed(judge, got, a.dtype)
     if not condition < 1e3:
-        return judge.note("complex_cancellation")
+        return judge.note("ill_conditioned")
     truth = np.linalg.lstsq(in_double(a), in_double(b), rcond=None)[0]
     size = np.max(np.abs(truth), initial=0) + np.max(np.abs(in_double(b)), initial=0) * condition
     judge.within(got, truth, 64 * max(a.shape) ** 1.5 * epsilon(a) * condition * size)
@@ -589,7 +589,7 @@ def rank(judge, case, p):
     want = np.count_nonzero(s > threshold, axis=-1)
     # A singular value within a factor of the threshold may fall on either side.
     unsure = np.any((s > threshold / 8) & (s < threshold * 8) & (s > 0), axis=-1)
-    judge.note("complex_cancellation", np.count_nonzero(unsure))
+    judge.note("ill_conditioned", np.count_nonzero(unsure))
     judge.exact(got, np.asarray(want, np.int64), where=~unsure)
 
 

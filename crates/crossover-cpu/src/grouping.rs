@@ -36,7 +36,7 @@ pub fn rows(lowering: &Lowering<'_>, merged: &Merged, threads: usize) -> Option<
         let window = &merged.windows[fused.loads.len() + i];
         fused.steps[store.step as usize].extent != Extent::Full || dense(window, merged)
     });
-    if !stores || !fused.steps.iter().enumerate().all(|(s, _)| recordable(lowering, s)) {
+    if !stores || !(0..fused.steps.len()).all(|s| recordable(lowering, s)) {
         return None;
     }
     let widest = fused.steps.iter().map(|s| s.dtype.size()).max()?;

@@ -1,7 +1,6 @@
 //! Threads that move large copies through page-locked memory, piece by piece.
 //!
-//! One thread fills memory at about 10 GB/s and the bus takes 55, so several work on one copy. Each has blocks of its
-//! own: while the device copies one, the thread fills or empties another. Threads are started once and sleep between
+//! One thread fills memory more slowly than the bus takes it, so several work on one copy. Each has blocks of its own: while the device copies one, the thread fills or empties another. Threads are started once and sleep between
 //! copies. They are no part of the pool that computes: a copy waits while it holds a buffer, and a pool that steals
 //! work could run into the same buffer.
 

@@ -213,7 +213,9 @@ impl Executor {
         }
         let host = &**self.machine.backend(Device::HOST);
         let executable = prepared.executable(at, Device::HOST.0, host, true)?;
-        let executable = executable.ok_or_else(|| Error::Internal("a kernel without an end".to_string()))?;
+        let executable = executable.ok_or_else(|| {
+            Error::Internal(format!("the host did not make kernel {at} ({}) ready", launch.name))
+        })?;
         self.launch_on(Device::HOST, executable, prepared, at, launch, buffers, scalars)
     }
 

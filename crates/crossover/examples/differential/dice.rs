@@ -2,43 +2,33 @@
 
 use crossover::{Array, Complex, DType, Element, Index, Indices, Kind, Scalar, Shape, bf16, f16};
 
+/// The dtypes of some kinds, in the order of [`DType::ALL`].
+const fn of_kinds<const N: usize>(kinds: &[Kind]) -> [DType; N] {
+    let mut out = [DType::Bool; N];
+    let (mut i, mut n) = (0, 0);
+    while i < DType::ALL.len() {
+        let mut k = 0;
+        while k < kinds.len() {
+            if DType::ALL[i].kind() as u8 == kinds[k] as u8 {
+                out[n] = DType::ALL[i];
+                n += 1;
+            }
+            k += 1;
+        }
+        i += 1;
+    }
+    assert!(n == N);
+    out
+}
+
 /// Every dtype that is a number.
-pub const NUMBERS: [DType; 14] = [
-    DType::I8,
-    DType::I16,
-    DType::I32,
-    DType::I64,
-    DType::U8,
-    DType::U16,
-    DType::U32,
-    DType::U64,
-    DType::F16,
-    DType::BF16,
-    DType::F32,
-    DType::F64,
-    DType::C64,
-    DType::C128,
-];
+pub const NUMBERS: [DType; 14] = of_kinds(&[Kind::Int, Kind::Float, Kind::Complex]);
 /// Integers and real floats.
-pub const REALS: [DType; 12] = [
-    DType::I8,
-    DType::I16,
-    DType::I32,
-    DType::I64,
-    DType::U8,
-    DType::U16,
-    DType::U32,
-    DType::U64,
-    DType::F16,
-    DType::BF16,
-    DType::F32,
-    DType::F64,
-];
+pub const REALS: [DType; 12] = of_kinds(&[Kind::Int, Kind::Float]);
 /// Integers.
-pub const INTEGERS: [DType; 8] =
-    [DType::I8, DType::I16, DType::I32, DType::I64, DType::U8, DType::U16, DType::U32, DType::U64];
+pub const INTEGERS: [DType; 8] = of_kinds(&[Kind::Int]);
 /// Real floats.
-pub const FLOATS: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
+pub const FLOATS: [DType; 4] = of_kinds(&[Kind::Float]);
 
 /// Where values come from.
 #[derive(Debug, Clone, Copy, PartialEq)]
