@@ -1,6 +1,6 @@
 //! Arrays without axes and without elements through everything, and views of views.
 
-use crossover_array::{Array, DType, Index, Key, Result, keepdims, random, s};
+use crossover_array::{Array, Complex, DType, Index, Key, Result, fft, keepdims, random, s};
 
 #[test]
 fn arrays_without_axes_go_through_everything() -> Result<()> {
@@ -167,4 +167,19 @@ fn random_numbers_are_a_function_of_key_and_position() -> Result<()> {
 fn the_summary_starts_above_a_thousand_elements() {
     assert!(!Array::arange(1000).to_string().contains("..."));
     assert!(Array::arange(1001).to_string().contains("..."));
+}
+
+#[test]
+fn frequencies_of_two_real_points_are_positive() -> Result<()> {
+    assert_eq!(fft::rfftfreq(2, 1.0).to_vec::<f64>()?, [0.0, 0.5]);
+    assert_eq!(fft::fftfreq(2, 1.0).to_vec::<f64>()?, [0.0, -0.5]);
+    Ok(())
+}
+
+#[test]
+fn complex_numbers_are_true_unless_both_parts_are_zero() -> Result<()> {
+    let parts = [(0.0, 0.0), (-0.0, 0.0), (1.0, 0.0), (0.0, -2.0), (f64::NAN, 0.0)];
+    let x = Array::from(parts.map(|(re, im)| Complex::new(re, im)));
+    assert_eq!(x.astype(DType::Bool).to_vec::<bool>()?, [false, false, true, true, true]);
+    Ok(())
 }

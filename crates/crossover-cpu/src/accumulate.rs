@@ -135,7 +135,8 @@ impl<'a> Accumulator<'a> {
             match (self.reduction.combine, self.rows) {
                 (Combine::Ordered { rows, .. }, true) => {
                     let at = self.slot(0);
-                    let n = if self.reduction.folded { 1 } else { tile.count };
+                    let folded = self.reduction.partial == Some(self.reduction.from);
+                    let n = if folded { 1 } else { tile.count };
                     rows(from, at, 1, n, self.reduction.ahead);
                     self.count_entry(0);
                 }

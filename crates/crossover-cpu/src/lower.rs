@@ -438,7 +438,7 @@ fn compile(
         _ => AHEAD as i32,
     };
     let rows = match geometry.mode {
-        Mode::Inline if geometry.columns >= LONG => TileRows::Whole(geometry.columns),
+        Mode::Inline if geometry.columns >= LONG => TileRows::Whole,
         Mode::Columns if geometry.pitched => TileRows::Parts,
         Mode::Rows => TileRows::Chunk,
         _ => TileRows::None,

@@ -227,10 +227,8 @@ pub struct Reduction {
     pub out: Reg,
     /// How many bytes ahead lines are fetched.
     pub ahead: usize,
-    /// Where the body of the stage can put what a tile reduces to, if it can do that.
+    /// Where the body of the stage can put what a tile reduces to; it does where that is `from`.
     pub partial: Option<Reg>,
-    /// Whether it does, so that `from` is one element.
-    pub folded: bool,
 }
 
 /// One pass over a unit.

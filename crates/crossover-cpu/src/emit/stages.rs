@@ -124,6 +124,6 @@ impl Emitter<'_> {
         self.value[r] = Some(out);
         let chunks = self.lowering.geometry.mode == Mode::Rows && !op.is_arg();
         let partial = chunks.then(|| self.permanent(dtype.size()));
-        Ok(Reduction { op, dtype, combine, from, pitch, out, ahead: 0, partial, folded: false })
+        Ok(Reduction { op, dtype, combine, from, pitch, out, ahead: 0, partial })
     }
 }

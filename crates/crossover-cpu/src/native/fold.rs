@@ -31,8 +31,6 @@ pub struct Fold {
     pub value: u32,
     /// Where the result goes.
     pub out: Reg,
-    /// Elements of a row, where all have the same number; otherwise the caller says.
-    pub row: Option<usize>,
 }
 
 /// Registers that hold all lanes, when a register holds so many.
@@ -65,7 +63,7 @@ impl<'a> Folding<'a> {
 
     /// The loop over a row, the tree over its lanes, and the store of the result.
     pub fn write(&self, asm: &mut Assembler, work: &Loop) -> Option<()> {
-        let (lanes, row) = (work.lanes, self.fold.row);
+        let lanes = work.lanes;
         let count = registers(lanes);
         if lanes * self.ty.size() != 64 || 3 * count * work.order.len() > LONGEST {
             return None;
@@ -82,10 +80,7 @@ impl<'a> Folding<'a> {
             body.asm.vector(broadcast, Width::B64, UNMASKED, (sum, Vector(0), Operand::Pool(identity)), None);
         }
         body.asm.clear(RAX);
-        match row {
-            Some(row) => self.known(&mut body, row, &sums)?,
-            None => self.unknown(&mut body, &sums)?,
-        }
+        self.elements(&mut body, &sums)?;
         let fits = body.registers.slots <= super::SLOTS as u32;
         self.tree(asm, &sums)?;
         let store = op(Map::X0F, Prefix::P66, self.ty.size() == 8, 0x7e);
@@ -93,31 +88,8 @@ impl<'a> Folding<'a> {
         fits.then_some(())
     }
 
-    /// All elements of a row whose length is known.
-    fn known(&self, body: &mut Body<'_>, row: usize, sums: &[Vector]) -> Option<()> {
-        let lanes = body.work.lanes;
-        let groups = row / LANES;
-        if groups > 0 {
-            body.asm.move_immediate(RCX, ((groups - 1) * LANES) as i32);
-            self.groups(body, sums)?;
-        }
-        let rest = row % LANES;
-        for (i, &sum) in sums.iter().enumerate().take(rest.div_ceil(lanes)) {
-            let left = rest - i * lanes;
-            if left >= lanes {
-                body.fold(Pass::Whole, sum)?;
-                body.asm.add_immediate(RAX, lanes as i32);
-            } else {
-                body.asm.move_immediate(RCX, whole_mask(left));
-                body.asm.mask_from(TAIL, RCX);
-                body.fold(Pass::Tail, sum)?;
-            }
-        }
-        Some(())
-    }
-
-    /// As many elements as the caller says.
-    fn unknown(&self, body: &mut Body<'_>, sums: &[Vector]) -> Option<()> {
+    /// All elements of a row.
+    fn elements(&self, body: &mut Body<'_>, sums: &[Vector]) -> Option<()> {
         let lanes = body.work.lanes as i32;
         let (rest, done) = (body.asm.label(), body.asm.label());
         body.asm.move_from(RCX, RSI);

@@ -28,8 +28,8 @@ pub struct Context<'a> {
 pub enum TileRows {
     /// Nothing to loops: they take a tile as one run of elements.
     None,
-    /// Whole rows of so many elements, each reduced by itself.
-    Whole(usize),
+    /// Whole rows, each reduced by itself.
+    Whole,
     /// A tile is one part of a row; what it reduces to is combined with that of others.
     Chunk,
     /// Parts of rows that lie apart in memory.
@@ -39,7 +39,7 @@ pub enum TileRows {
 impl TileRows {
     /// Whether loops go from row to row.
     fn are_walked(self) -> bool {
-        matches!(self, TileRows::Whole(_) | TileRows::Parts)
+        matches!(self, TileRows::Whole | TileRows::Parts)
     }
 }
 
@@ -130,7 +130,6 @@ fn plan_folded(
     };
     last.end = list.len();
     reduction.from = out;
-    reduction.folded = true;
     Some(found)
 }
 
@@ -256,21 +255,19 @@ impl Run {
                 Some(Added::Store(rows, value))
             }
             // One element for each row.
-            Instr::Rows { size, from, out, .. } if matches!(self.rows, TileRows::Whole(_)) => {
+            Instr::Rows { size, from, out, .. } if self.rows == TileRows::Whole => {
                 let ty = bits_of(size)?;
                 Some(Added::Value(out, self.source(from, true, Pitch::Bytes(size as i32), ty)))
             }
             Instr::Reduce { op, dtype, from, out, .. } => {
-                let row = match self.rows {
-                    TileRows::Whole(row) => Some(row),
-                    TileRows::Chunk => None,
-                    _ => return None,
-                };
+                if !matches!(self.rows, TileRows::Whole | TileRows::Chunk) {
+                    return None;
+                }
                 let ty = type_of(dtype)?;
                 let value = self.operand(from, false, ty);
                 let accumulator = self.source(out, false, Pitch::Bytes(dtype.size() as i32), ty);
                 let value = self.recorder.map(op.combine(), dtype, &[accumulator, value])?;
-                Some(Added::Fold(Fold { op, dtype, accumulator, value, out, row }))
+                Some(Added::Fold(Fold { op, dtype, accumulator, value, out }))
             }
             _ => None,
         }
@@ -453,7 +450,7 @@ mod tests {
             vec![first, sum.clone(), apply(MapOp::Add, DType::F32, [0, 10], 12)]
         };
         let left = |rows| replaced(body(), false, rows).map(|body| body.len());
-        assert_eq!(left(TileRows::Whole(768)), Some(2));
+        assert_eq!(left(TileRows::Whole), Some(2));
         assert_eq!(left(TileRows::None), None, "tiles of other shapes keep the tile function");
     }
 
