@@ -21,6 +21,8 @@ use std::{
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::seat::Seat;
+
 /// How long a helper without work stays awake.
 const AWAKE: Duration = Duration::from_micros(1000);
 /// How often it looks before it starts to offer its core to others.
@@ -45,7 +47,8 @@ struct Shared {
     job: AtomicPtr<()>,
     sleepers: AtomicUsize,
     quit: AtomicBool,
-    bed: Mutex<()>,
+    /// Sleeping helpers, each at its number.
+    beds: Mutex<Vec<Option<Seat>>>,
     alarm: Condvar,
 }
 
@@ -66,7 +69,7 @@ impl Team {
             job: AtomicPtr::new(std::ptr::null_mut()),
             sleepers: AtomicUsize::new(0),
             quit: AtomicBool::new(false),
-            bed: Mutex::new(()),
+            beds: Mutex::new(vec![None; helpers + 1]),
             alarm: Condvar::new(),
         });
         let mut team = Team { shared, owner: Mutex::new(()), helpers: Vec::new() };
@@ -89,7 +92,8 @@ impl Team {
         let next = (shared.state.load(Ordering::Relaxed) & !(ACTIVE | OPEN)).wrapping_add(JOB) | OPEN;
         shared.state.store(next, Ordering::SeqCst);
         if shared.sleepers.load(Ordering::SeqCst) > 0 {
-            let _bed = shared.bed.lock();
+            let mut beds = shared.beds.lock();
+            beds.iter_mut().flatten().for_each(Seat::avoid_mine);
             shared.alarm.notify_all();
         }
         // Closing also when `work` unwinds: helpers must be gone before the job is.
@@ -119,7 +123,7 @@ impl Drop for Team {
     fn drop(&mut self) {
         self.shared.quit.store(true, Ordering::SeqCst);
         {
-            let _bed = self.shared.bed.lock();
+            let _beds = self.shared.beds.lock();
             self.shared.alarm.notify_all();
         }
         for helper in self.helpers.drain(..) {
@@ -140,7 +144,7 @@ impl Shared {
     fn help(&self, number: usize) {
         let mut seen = 0;
         loop {
-            let Some(job) = self.join(&mut seen) else { return };
+            let Some(job) = self.join(number, &mut seen) else { return };
             // SAFETY: joined, so the owner keeps the job until `leave` below.
             let job = unsafe { &*job.cast::<Job<'_>>() };
             if catch_unwind(AssertUnwindSafe(|| (job.work)(number))).is_err() {
@@ -152,7 +156,7 @@ impl Shared {
     }
 
     /// Waits for an open job that was not seen before, and joins it. `None` at the end.
-    fn join(&self, seen: &mut u64) -> Option<*mut ()> {
+    fn join(&self, number: usize, seen: &mut u64) -> Option<*mut ()> {
         let mut looks = 0;
         let mut since = None;
         loop {
@@ -172,7 +176,7 @@ impl Shared {
             if looks >= CLOSELY {
                 let began = *since.get_or_insert_with(Instant::now);
                 if began.elapsed() > AWAKE {
-                    self.sleep(*seen);
+                    self.sleep(number, *seen);
                     (looks, since) = (0, None);
                 }
             }
@@ -180,8 +184,9 @@ impl Shared {
     }
 
     /// Sleeps until there is a job that was not seen, or the end.
-    fn sleep(&self, seen: u64) {
-        let mut bed = self.bed.lock();
+    fn sleep(&self, number: usize, seen: u64) {
+        let mut beds = self.beds.lock();
+        beds[number] = Seat::here();
         // An owner stores the state, then reads `sleepers`; this adds to `sleepers`, then reads the state. One of the
         // two sees the other, and an owner that does rings the alarm under the lock.
         self.sleepers.fetch_add(1, Ordering::SeqCst);
@@ -190,9 +195,14 @@ impl Shared {
             if (state & OPEN != 0 && state / JOB != seen) || self.quit.load(Ordering::SeqCst) {
                 break;
             }
-            self.alarm.wait(&mut bed);
+            self.alarm.wait(&mut beds);
         }
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
+        let seat = beds[number].take();
+        drop(beds);
+        if let Some(seat) = seat {
+            seat.leave();
+        }
     }
 }
 
