@@ -21,7 +21,7 @@ use std::{
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::seat::Seat;
+use crate::seat::{self, Seat};
 
 /// How long a helper without work stays awake.
 const AWAKE: Duration = Duration::from_micros(1000);
@@ -47,9 +47,10 @@ struct Shared {
     job: AtomicPtr<()>,
     sleepers: AtomicUsize,
     quit: AtomicBool,
-    /// Sleeping helpers, each at its number.
-    beds: Mutex<Vec<Option<Seat>>>,
+    bed: Mutex<()>,
     alarm: Condvar,
+    /// One for each helper.
+    seats: Vec<Seat>,
 }
 
 /// A group of helpers.
@@ -69,14 +70,15 @@ impl Team {
             job: AtomicPtr::new(std::ptr::null_mut()),
             sleepers: AtomicUsize::new(0),
             quit: AtomicBool::new(false),
-            beds: Mutex::new(vec![None; helpers + 1]),
+            bed: Mutex::new(()),
             alarm: Condvar::new(),
+            seats: (0..helpers).map(|_| Seat::new()).collect(),
         });
         let mut team = Team { shared, owner: Mutex::new(()), helpers: Vec::new() };
         for i in 0..helpers {
             let shared = team.shared.clone();
             let builder = std::thread::Builder::new().name(format!("crossover-cpu-{i}"));
-            team.helpers.push(builder.spawn(move || shared.help(i + 1))?);
+            team.helpers.push(builder.spawn(move || shared.help(i))?);
         }
         Ok(team)
     }
@@ -91,9 +93,10 @@ impl Team {
         // Publishes the job. Sequential consistency orders it against `sleepers`, see `sleep`.
         let next = (shared.state.load(Ordering::Relaxed) & !(ACTIVE | OPEN)).wrapping_add(JOB) | OPEN;
         shared.state.store(next, Ordering::SeqCst);
+        let mine = seat::core();
+        shared.seats.iter().for_each(|seat| _ = seat.clear(mine));
         if shared.sleepers.load(Ordering::SeqCst) > 0 {
-            let mut beds = shared.beds.lock();
-            beds.iter_mut().flatten().for_each(Seat::avoid_mine);
+            let _bed = shared.bed.lock();
             shared.alarm.notify_all();
         }
         // Closing also when `work` unwinds: helpers must be gone before the job is.
@@ -123,7 +126,7 @@ impl Drop for Team {
     fn drop(&mut self) {
         self.shared.quit.store(true, Ordering::SeqCst);
         {
-            let _beds = self.shared.beds.lock();
+            let _bed = self.shared.bed.lock();
             self.shared.alarm.notify_all();
         }
         for helper in self.helpers.drain(..) {
@@ -141,13 +144,15 @@ fn pause(looks: &mut u32) {
 
 impl Shared {
     /// A helper's life.
-    fn help(&self, number: usize) {
+    fn help(&self, index: usize) {
+        let seat = &self.seats[index];
+        seat.take();
         let mut seen = 0;
         loop {
-            let Some(job) = self.join(number, &mut seen) else { return };
+            let Some(job) = self.join(seat, &mut seen) else { return };
             // SAFETY: joined, so the owner keeps the job until `leave` below.
             let job = unsafe { &*job.cast::<Job<'_>>() };
-            if catch_unwind(AssertUnwindSafe(|| (job.work)(number))).is_err() {
+            if catch_unwind(AssertUnwindSafe(|| (job.work)(index + 1))).is_err() {
                 job.panicked.store(true, Ordering::Relaxed);
             }
             // Leave: publishes what the helper wrote.
@@ -156,7 +161,7 @@ impl Shared {
     }
 
     /// Waits for an open job that was not seen before, and joins it. `None` at the end.
-    fn join(&self, number: usize, seen: &mut u64) -> Option<*mut ()> {
+    fn join(&self, seat: &Seat, seen: &mut u64) -> Option<*mut ()> {
         let mut looks = 0;
         let mut since = None;
         loop {
@@ -168,15 +173,18 @@ impl Shared {
                 let joined = state + 1;
                 if self.state.compare_exchange(state, joined, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
                     *seen = state / JOB;
+                    seat.settle();
                     return Some(self.job.load(Ordering::Relaxed));
                 }
                 continue;
             }
             pause(&mut looks);
+            seat.look();
             if looks >= CLOSELY {
                 let began = *since.get_or_insert_with(Instant::now);
                 if began.elapsed() > AWAKE {
-                    self.sleep(number, *seen);
+                    seat.doze();
+                    self.sleep(*seen);
                     (looks, since) = (0, None);
                 }
             }
@@ -184,9 +192,8 @@ impl Shared {
     }
 
     /// Sleeps until there is a job that was not seen, or the end.
-    fn sleep(&self, number: usize, seen: u64) {
-        let mut beds = self.beds.lock();
-        beds[number] = Seat::here();
+    fn sleep(&self, seen: u64) {
+        let mut bed = self.bed.lock();
         // An owner stores the state, then reads `sleepers`; this adds to `sleepers`, then reads the state. One of the
         // two sees the other, and an owner that does rings the alarm under the lock.
         self.sleepers.fetch_add(1, Ordering::SeqCst);
@@ -195,14 +202,9 @@ impl Shared {
             if (state & OPEN != 0 && state / JOB != seen) || self.quit.load(Ordering::SeqCst) {
                 break;
             }
-            self.alarm.wait(&mut beds);
+            self.alarm.wait(&mut bed);
         }
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
-        let seat = beds[number].take();
-        drop(beds);
-        if let Some(seat) = seat {
-            seat.leave();
-        }
     }
 }
 
