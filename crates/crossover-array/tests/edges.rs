@@ -1,6 +1,8 @@
 //! Arrays without axes and without elements through everything, and views of views.
 
-use crossover_array::{Array, Complex, DType, Index, Key, Result, fft, keepdims, random, s};
+use crossover_array::{
+    Array, Complex, DType, Element, Index, Key, Result, eval_all, fft, keepdims, random, s,
+};
 
 #[test]
 fn arrays_without_axes_go_through_everything() -> Result<()> {
@@ -182,4 +184,49 @@ fn complex_numbers_are_true_unless_both_parts_are_zero() -> Result<()> {
     let x = Array::from(parts.map(|(re, im)| Complex::new(re, im)));
     assert_eq!(x.astype(DType::Bool).to_vec::<bool>()?, [false, false, true, true, true]);
     Ok(())
+}
+
+/// Elements of two arrays in turn, each evaluated alone.
+fn in_turn<T: Element>(a: &Array, b: &Array) -> Result<Vec<T>> {
+    let (a, b): (Vec<T>, Vec<T>) = (a.to_vec()?, b.to_vec()?);
+    Ok(a.into_iter().zip(b).flat_map(|(a, b)| [a, b]).collect())
+}
+
+#[test]
+fn values_written_in_turn_fill_what_lies_between() -> Result<()> {
+    fn check<T: Element>(dtype: DType) -> Result<()> {
+        for shape in [vec![1], vec![7], vec![3, 16], vec![5, 255], vec![2, 3, 1000], vec![9000], vec![0, 4]] {
+            let n: usize = shape.iter().product();
+            let x = Array::arange(n as i64).astype(dtype).reshape(shape.clone());
+            let one = Array::ones::<i64>([1]).astype(dtype);
+            let (more, twice) = (&x + &one, &x + &x);
+            let same = x.expand_dims(-1).broadcast_to([shape.clone(), vec![1]].concat()).squeeze(-1);
+            let pairs = [
+                (more.clone(), twice.clone()),
+                // The second is known before the first, and is part of it.
+                (&twice + &more, twice.clone()),
+                (more.clone(), more.clone()),
+                (x.clone(), same),
+                // One element for all.
+                (one.broadcast_to(shape.clone()), more.clone()),
+                (more.flip(-1), twice.flip(-1)),
+            ];
+            for (i, (a, b)) in pairs.iter().enumerate() {
+                let want: Vec<T> = in_turn(a, b)?;
+                let got: Vec<T> = Array::stack(&[a, b], -1).to_vec()?;
+                assert_eq!(got, want, "pair {i} of {dtype}{shape:?}");
+                // With another use of both, and where the first stands behind the second.
+                let stacked = Array::stack(&[b, a], -1);
+                let sum = a + b;
+                eval_all(&[&stacked, &sum])?;
+                assert_eq!(stacked.to_vec::<T>()?, in_turn::<T>(b, a)?, "pair {i} of {dtype}{shape:?}");
+            }
+        }
+        Ok(())
+    }
+    check::<u8>(DType::U8)?;
+    check::<i16>(DType::I16)?;
+    check::<f32>(DType::F32)?;
+    check::<f64>(DType::F64)?;
+    check::<Complex<f64>>(DType::C128)
 }

@@ -6,7 +6,7 @@
 //! for a range that starts at a multiple of [`span`].
 #![allow(unsafe_code)]
 
-use std::ptr;
+use std::{mem::MaybeUninit, ptr};
 
 use crossover_core::{
     Scalar,
@@ -163,11 +163,11 @@ impl<'a> Accumulator<'a> {
     /// # Safety
     /// `from` holds the elements; ranges come in order.
     pub unsafe fn push_run(&mut self, from: *const u8, n: usize) {
-        // Chunks reduced by one call; their results wait here.
-        const ABREAST: usize = 8;
+        // Chunks reduced by one call; their results wait here. Enough that two halves of them are far apart.
+        const ABREAST: usize = 256;
         let Combine::Ordered { rows, .. } = self.reduction.combine else { return };
         let (size, ahead) = (self.reduction.dtype.size(), self.reduction.ahead);
-        let mut results = [0u128; ABREAST];
+        let mut results = [const { MaybeUninit::<u128>::uninit() }; ABREAST];
         let mut done = 0;
         while done < n {
             let length = CHUNK.min(n - done);

@@ -290,6 +290,15 @@ impl<'a> Frame<'a> {
                     from = from.add(n * size);
                 });
             }
+            Instr::Interleave { f, access, from, count } => {
+                let size = self.program.accesses[access as usize].size;
+                let [mut a, mut b] = from.map(|reg| self.register(reg).cast_const());
+                // SAFETY: as above; every run takes every second element, so that those of both fill what lies between.
+                each(access, count, &mut |at, _, n| unsafe {
+                    f(a, b, at as *mut u8, n);
+                    (a, b) = (a.add(n * size), b.add(n * size));
+                });
+            }
             Instr::Index { f, access, divisor, modulus, out, count } => {
                 let mut to = self.register(out);
                 // SAFETY: as above.

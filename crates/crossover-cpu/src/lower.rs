@@ -183,6 +183,23 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    /// The store that goes into the gaps which a store of every second element leaves, each behind one of its own.
+    pub fn behind(&self, store: usize) -> Option<usize> {
+        let stores = &self.fused.stores;
+        let access = |i: usize| &self.accesses[self.fused.loads.len() + i];
+        let scattered = |i: usize| self.stores[i] == (Class::Full, false) && !stores[i].dtype.is_half();
+        let front = access(store);
+        let fits = |&other: &usize| {
+            let behind = access(other);
+            let size = front.size as isize;
+            scattered(other)
+                && stores[other].buffer == stores[store].buffer
+                && (behind.size, behind.offset) == (front.size, front.offset + size)
+                && (&behind.flat, &behind.line) == (&front.flat, &front.line)
+        };
+        (scattered(store) && front.flat.skips_one()).then(|| (0..stores.len()).find(fits)).flatten()
+    }
+
     /// The class of a window: of what it varies over, or for a store of what its value was declared to vary over.
     fn window_class(&self, merged: &Merged, window: usize, store: Option<Extent>) -> Class {
         let kind = self.fused.kind;

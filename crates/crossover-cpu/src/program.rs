@@ -14,7 +14,8 @@ use crate::{
     geometry::Geometry,
     native::{Code, NativeFn, NativeRowsFn},
     tile::{
-        ArgColumnsFn, ArgRowsFn, ColumnsFn, GatherFn, IndexFn, RandomFn, ReduceFn, RowsFn, ScatterFn, TileFn,
+        ArgColumnsFn, ArgRowsFn, ColumnsFn, GatherFn, IndexFn, InterleaveFn, RandomFn, ReduceFn, RowsFn,
+        ScatterFn, TileFn,
     },
     window::View,
 };
@@ -123,6 +124,13 @@ pub enum Instr {
         count: Count,
         rows: Option<Rows>,
     },
+    /// Two values that are written every second element, in turn: the first where the access says, the other behind it.
+    Interleave {
+        f: InterleaveFn,
+        access: u16,
+        from: [Reg; 2],
+        count: Count,
+    },
     Index {
         f: IndexFn,
         access: u16,
@@ -182,6 +190,7 @@ impl Instr {
             | Instr::Reduce { from, .. }
             | Instr::ArgRows { from, .. }
             | Instr::Scatter { from, .. } => SmallVec::from_slice(&[from]),
+            Instr::Interleave { from, .. } => SmallVec::from_slice(&from),
             Instr::Gather { .. }
             | Instr::Index { .. }
             | Instr::Random { .. }
@@ -200,7 +209,10 @@ impl Instr {
             | Instr::Gather { out, .. }
             | Instr::Index { out, .. }
             | Instr::Random { out, .. } => Some(out),
-            Instr::Scatter { .. } | Instr::Native { .. } | Instr::NativeRows { .. } => None,
+            Instr::Scatter { .. }
+            | Instr::Interleave { .. }
+            | Instr::Native { .. }
+            | Instr::NativeRows { .. } => None,
         }
     }
 }

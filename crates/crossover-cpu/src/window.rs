@@ -52,6 +52,11 @@ impl View {
         matches!(*self.axes.as_slice(), [(_, 0), (length, 1)] if length == n)
     }
 
+    /// Whether its runs take every second element.
+    pub fn skips_one(&self) -> bool {
+        self.axes.last().is_some_and(|&(_, stride)| stride == 2)
+    }
+
     /// Calls `f(position, stride, length)` for runs that cover `count` flattened positions from `start`.
     #[inline]
     pub fn runs(&self, start: usize, count: usize, mut f: impl FnMut(isize, isize, usize)) {

@@ -89,6 +89,16 @@ impl Emitter<'_> {
         Ok(out)
     }
 
+    /// Emits two stores that fill a piece of memory in turn.
+    pub(super) fn store_pair(&mut self, stores: [usize; 2], list: &mut List<'_>) -> Result<()> {
+        let [front, behind] = stores.map(|i| self.root(self.lowering.fused.stores[i].step));
+        let from = [self.vector(front, Class::Full, list)?, self.vector(behind, Class::Full, list)?];
+        let f = (self.lowering.tiles.interleave)(self.lowering.fused.stores[stores[0]].dtype.size());
+        let access = (self.lowering.fused.loads.len() + stores[0]) as u16;
+        list.out.push(Instr::Interleave { f, access, from, count: self.count(Class::Full) });
+        Ok(())
+    }
+
     /// Emits a store.
     pub(super) fn store(&mut self, i: usize, list: &mut List<'_>) -> Result<()> {
         let tiles = self.lowering.tiles;

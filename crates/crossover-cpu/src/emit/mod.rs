@@ -44,6 +44,15 @@ struct List<'p> {
     keep: &'p [(StepId, Reg)],
     /// Full stores of this list.
     stores: &'p [usize],
+    /// Those among them that are made two at a time.
+    pairs: Vec<Pair>,
+}
+
+/// Two stores that fill a piece of memory in turn, and the position in the list after which both values are there.
+#[derive(Debug, Clone, Copy)]
+struct Pair {
+    stores: [usize; 2],
+    at: usize,
 }
 
 /// The state of emission.
@@ -188,6 +197,19 @@ impl<'a> Emitter<'a> {
             .collect()
     }
 
+    /// The pairs among some stores whose values some steps compute.
+    fn pairs(&self, steps: &[StepId], stores: &[usize]) -> Vec<Pair> {
+        let ready = |i: usize| {
+            let step = self.root(self.lowering.fused.stores[i].step) as StepId;
+            steps.binary_search(&step).ok().filter(|_| stores.contains(&i))
+        };
+        let front = |&i: &usize| {
+            let behind = self.lowering.behind(i)?;
+            Some(Pair { stores: [i, behind], at: ready(i)?.max(ready(behind)?) })
+        };
+        stores.iter().filter_map(front).collect()
+    }
+
     fn list<'p>(
         &self,
         purpose: Purpose,
@@ -202,10 +224,17 @@ impl<'a> Emitter<'a> {
                 last[self.root(arg)] = Some(at);
             }
         }
+        let pairs = self.pairs(steps, stores);
+        for pair in &pairs {
+            for i in pair.stores {
+                let value = &mut last[self.root(self.lowering.fused.stores[i].step)];
+                *value = (*value).max(Some(pair.at));
+            }
+        }
         for &s in ends {
             last[s as usize] = Some(usize::MAX);
         }
-        List { purpose, out: Vec::new(), last, keep, stores }
+        List { purpose, out: Vec::new(), last, keep, stores, pairs }
     }
 
     /// Steps of a tile in order, each followed by its stores.
@@ -227,12 +256,20 @@ impl<'a> Emitter<'a> {
             let s = s as usize;
             self.step(s, &mut list)?;
             for &i in stores {
-                if self.root(self.lowering.fused.stores[i].step) == s {
+                let single = list.pairs.iter().all(|pair| !pair.stores.contains(&i));
+                if single && self.root(self.lowering.fused.stores[i].step) == s {
                     self.store(i, &mut list)?;
                 }
             }
             let args = self.lowering.fused.steps[s].args.iter();
-            let used: Vec<usize> = args.map(|&a| self.root(a)).chain([s]).collect();
+            let mut used: Vec<usize> = args.map(|&a| self.root(a)).chain([s]).collect();
+            while let Some(next) = list.pairs.iter().position(|pair| pair.at == at) {
+                let pair = list.pairs.swap_remove(next);
+                self.store_pair(pair.stores, &mut list)?;
+                used.extend(pair.stores.map(|i| self.root(self.lowering.fused.stores[i].step)));
+            }
+            used.sort_unstable();
+            used.dedup();
             for dead in used {
                 if list.last[dead].is_none_or(|last| last <= at) {
                     self.retire(dead, inside(dead));

@@ -240,7 +240,7 @@ macro_rules! level {
 
         use super::level::{Wide, scalar_left, scalar_right, vectors};
         use super::{
-            ArgColumnsFn, ArgRowsFn, ColumnsFn, Form, GatherFn, ReduceFn, RowsFn, ScatterFn, TileFn, Tiles, body, movement, reduction,
+            ArgColumnsFn, ArgRowsFn, ColumnsFn, Form, GatherFn, InterleaveFn, ReduceFn, RowsFn, ScatterFn, TileFn, Tiles, body, movement, reduction,
             reduction::Ordered, sequence,
         };
 
@@ -282,6 +282,12 @@ macro_rules! level {
         unsafe fn scatter<E: Copy>(from: *const u8, out: *mut u8, stride: isize, n: usize) {
             // SAFETY: see above.
             unsafe { movement::scatter::<E>(from, out, stride, n) }
+        }
+
+        $(#[$feature])*
+        unsafe fn interleave<E: Copy>(a: *const u8, b: *const u8, out: *mut u8, n: usize) {
+            // SAFETY: see above.
+            unsafe { movement::interleave::<E>(a, b, out, n) }
         }
 
         rows_fn!([$(#[$feature])*] repeat_each [E: Copy] movement::repeat_each::<E>);
@@ -419,6 +425,10 @@ macro_rules! level {
             by_size!(size, scatter)
         }
 
+        fn interleave_of(size: usize) -> InterleaveFn {
+            by_size!(size, interleave)
+        }
+
         fn repeat_each_of(size: usize) -> RowsFn {
             by_size!(size, repeat_each)
         }
@@ -439,6 +449,7 @@ macro_rules! level {
             copy: copy_of,
             gather: gather_of,
             scatter: scatter_of,
+            interleave: interleave_of,
             repeat_each: repeat_each_of,
             repeat_all: repeat_all_of,
             rows: rows_of,

@@ -36,6 +36,8 @@ pub type TileFn = unsafe fn(*const u8, *const u8, *const u8, *mut u8, usize);
 pub type GatherFn = unsafe fn(*const u8, isize, *mut u8, usize);
 /// Scatters: source, output, stride in elements, count.
 pub type ScatterFn = unsafe fn(*const u8, *mut u8, isize, usize);
+/// Interleaves: two sources, output, elements of each source.
+pub type InterleaveFn = unsafe fn(*const u8, *const u8, *mut u8, usize);
 /// Works on rows: source, output, rows, elements of a row.
 pub type RowsFn = unsafe fn(*const u8, *mut u8, usize, usize);
 /// Reduces rows: source, output, rows, elements of a row, and how many bytes ahead of the one being read lines are
@@ -75,6 +77,8 @@ pub struct Tiles {
     pub gather: fn(usize) -> GatherFn,
     /// Scatters by element size.
     pub scatter: fn(usize) -> ScatterFn,
+    /// Interleaves by element size.
+    pub interleave: fn(usize) -> InterleaveFn,
     /// Repeats each of some elements along a row.
     pub repeat_each: fn(usize) -> RowsFn,
     /// Repeats a row.

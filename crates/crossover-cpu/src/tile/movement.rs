@@ -67,6 +67,22 @@ pub unsafe fn scatter<E: Copy>(from: *const u8, out: *mut u8, stride: isize, n: 
     }
 }
 
+/// Elements of two tiles in turn.
+///
+/// # Safety
+/// `a` and `b` hold `n` elements, and `out` has room for `2 * n`; otherwise as [`super::body`] says.
+#[inline(always)]
+pub unsafe fn interleave<E: Copy>(a: *const u8, b: *const u8, out: *mut u8, n: usize) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let (a, b) = (input::<E>(a, n), input::<E>(b, n));
+        for (pair, (&a, &b)) in output::<E>(out, 2 * n).chunks_exact_mut(2).zip(a.iter().zip(b)) {
+            pair[0].write(a);
+            pair[1].write(b);
+        }
+    }
+}
+
 /// Each of `rows` elements repeated `n` times.
 ///
 /// # Safety

@@ -150,9 +150,43 @@ pub unsafe fn rows<O: Apply2<T>, T: Copy, const VECTOR: usize>(
 ) {
     // SAFETY: the caller's contract.
     let (values, out) = unsafe { (input::<T>(from, rows * n), output::<T>(out, rows)) };
-    for (slot, row) in out.iter_mut().zip(values.chunks_exact(n)) {
+    let mut done = 0;
+    if VECTOR == 64 && size_of::<T>() == 4 && n == CHUNK && ahead > 0 {
+        // Two places far apart keep more lines under way than one, even one with lines asked for ahead.
+        let apart = rows / 2;
+        done = 2 * apart;
+        let (near, far) = values.split_at(apart * CHUNK);
+        for (i, (a, b)) in near.chunks_exact(CHUNK).zip(far.chunks_exact(CHUNK)).enumerate() {
+            let (a, b) = fold_two::<O, T>(a, b);
+            out[i].write(full::<O, T>(&a));
+            out[apart + i].write(full::<O, T>(&b));
+        }
+    }
+    for (slot, row) in out[done..].iter_mut().zip(values[done * n..].chunks_exact(n)) {
         slot.write(chunk::<O, T, VECTOR>(row, ahead));
     }
+}
+
+/// The lanes of two whole chunks, line by line of each in turn.
+#[inline(always)]
+fn fold_two<O: Apply2<T>, T: Copy>(a: &[T], b: &[T]) -> ([T; LANES], [T; LANES]) {
+    let line = |values: &[T], at: usize| -> [T; LANES] {
+        let line = &values[at * LANES..][..LANES];
+        // SAFETY: a slice of LANES elements.
+        unsafe { *line.as_ptr().cast() }
+    };
+    let (mut first, mut second) = (line(a, 0), line(b, 0));
+    // A compiler that knew the number of lines would take them lane by lane, across all of them.
+    for at in 1..black_box(CHUNK / LANES) {
+        let (x, y) = (line(a, at), line(b, at));
+        for j in 0..LANES {
+            first[j] = O::apply(first[j], x[j]);
+        }
+        for j in 0..LANES {
+            second[j] = O::apply(second[j], y[j]);
+        }
+    }
+    (first, second)
 }
 
 /// [`rows`] for `n` up to [`SHORT`]: side by side, one row per vector lane.
