@@ -19,12 +19,19 @@ pub fn matmul<B: Build>(b: &mut B, x: &B::Value, y: &B::Value) -> Result<B::Valu
     let (row, column) = (left.shape.rank() == 1, right.shape.rank() == 1);
     let x = if row { b.push(Op::Reshape(Shape::from([1, left.shape[0]])), &[&x])? } else { x };
     let y = if column { b.push(Op::Reshape(Shape::from([right.shape[0], 1])), &[&y])? } else { y };
-    let (a, c) = (b.ty(&x).shape, b.ty(&y).shape);
-    let split = |s: &Shape| (s.dims()[..s.rank() - 2].to_vec(), s.dims()[s.rank() - 2..].to_vec());
-    let ((lead_a, tail_a), (lead_c, tail_c)) = (split(&a), split(&c));
-    let lead = Shape::from(lead_a).broadcast("matmul", &Shape::from(lead_c))?;
-    let joined = |tail: Vec<usize>| lead.iter().copied().chain(tail).collect::<Shape>();
-    let (x, y) = (expand(b, &x, &joined(tail_a))?, expand(b, &y, &joined(tail_c))?);
+    let leading = |shape: &Shape| shape.dims()[..shape.rank().saturating_sub(2)].iter().copied().collect();
+    let (lead_x, lead_y): (Shape, Shape) = (leading(&left.shape), leading(&right.shape));
+    let lead = lead_x.broadcast("matmul", &lead_y)?;
+    let mut joined = |value: B::Value, own: &Shape| {
+        if *own == lead {
+            return Ok(value);
+        }
+        let shape = b.ty(&value).shape;
+        let tail = &shape.dims()[shape.rank() - 2..];
+        let shape = lead.iter().chain(tail).copied().collect::<Shape>();
+        expand(b, &value, &shape)
+    };
+    let (x, y) = (joined(x, &lead_x)?, joined(y, &lead_y)?);
     let product = b.push(Op::MatMul, &[&x, &y])?;
     if !row && !column {
         return Ok(product);

@@ -4,7 +4,10 @@
 //! accumulated in `f32` and rounded once. Integers wrap. An inner length of 0 gives zeros. NaNs are canonical.
 #![allow(unsafe_code)]
 
-use std::{ops::Range, sync::Arc};
+use std::{
+    ops::Range,
+    sync::{Arc, Once},
+};
 
 use crossover_core::{DType, lane::FloatLane};
 use crossover_plan::kernel::Call;
@@ -19,6 +22,8 @@ use crate::{memory::Pool, threads::Threads, tile::Tiles, window::View};
 const ALONE: usize = 1 << 20;
 /// Multiply-adds up to which threads take blocks of rows; above, sharing packed panels pays.
 const BLOCKS: usize = 1 << 27;
+/// Result panels up to which `gemm` reads the left operand where it lies; copying it costs more than it gains.
+const UNPACKED: usize = 16;
 /// Bytes of a widened panel of each operand.
 const PANEL: usize = 8 << 20;
 
@@ -61,6 +66,8 @@ impl MatMul {
         let [left, right] = call.operands.as_slice() else {
             return Err(Error::Internal(format!("matmul with {} operands", call.operands.len())));
         };
+        static TUNED: Once = Once::new();
+        TUNED.call_once(|| gemm::set_lhs_packing_threshold_single_thread(UNPACKED));
         let rank = left.layout.shape.rank();
         if rank < 2 || right.layout.shape.rank() != rank || left.dtype != right.dtype {
             return Err(Error::Internal("matmul operands differ in rank or dtype".into()));
