@@ -40,7 +40,8 @@ pub(super) fn infer(op: &Op, args: &[&Type]) -> Result<Type> {
             check_axes(name, &args[0].shape, &[*axis])?;
             let shape = &args[0].shape;
             if *k > shape[*axis] {
-                let what = format!("the {k} first of axis {axis} of {shape}, which has {} elements", shape[*axis]);
+                let what =
+                    format!("the {k} first of axis {axis} of {shape}, which has {} elements", shape[*axis]);
                 return Err(Error::Value { op: name, what });
             }
             let shape = shape.iter().enumerate().map(|(i, &n)| if i == *axis { *k } else { n }).collect();
