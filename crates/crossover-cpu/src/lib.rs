@@ -18,6 +18,7 @@ mod memory;
 mod native;
 mod program;
 mod scratch;
+mod seat;
 mod simd;
 mod team;
 mod threads;

@@ -21,6 +21,8 @@ use std::{
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::seat::{self, Seat};
+
 /// How long a helper without work stays awake.
 const AWAKE: Duration = Duration::from_micros(1000);
 /// How often it looks before it starts to offer its core to others.
@@ -47,6 +49,8 @@ struct Shared {
     quit: AtomicBool,
     bed: Mutex<()>,
     alarm: Condvar,
+    /// One for each helper.
+    seats: Vec<Seat>,
 }
 
 /// A group of helpers.
@@ -68,12 +72,13 @@ impl Team {
             quit: AtomicBool::new(false),
             bed: Mutex::new(()),
             alarm: Condvar::new(),
+            seats: (0..helpers).map(|_| Seat::new()).collect(),
         });
         let mut team = Team { shared, owner: Mutex::new(()), helpers: Vec::new() };
         for i in 0..helpers {
             let shared = team.shared.clone();
             let builder = std::thread::Builder::new().name(format!("crossover-cpu-{i}"));
-            team.helpers.push(builder.spawn(move || shared.help(i + 1))?);
+            team.helpers.push(builder.spawn(move || shared.help(i))?);
         }
         Ok(team)
     }
@@ -88,6 +93,8 @@ impl Team {
         // Publishes the job. Sequential consistency orders it against `sleepers`, see `sleep`.
         let next = (shared.state.load(Ordering::Relaxed) & !(ACTIVE | OPEN)).wrapping_add(JOB) | OPEN;
         shared.state.store(next, Ordering::SeqCst);
+        let mine = seat::core();
+        shared.seats.iter().for_each(|seat| _ = seat.clear(mine));
         if shared.sleepers.load(Ordering::SeqCst) > 0 {
             let _bed = shared.bed.lock();
             shared.alarm.notify_all();
@@ -137,13 +144,15 @@ fn pause(looks: &mut u32) {
 
 impl Shared {
     /// A helper's life.
-    fn help(&self, number: usize) {
+    fn help(&self, index: usize) {
+        let seat = &self.seats[index];
+        seat.take();
         let mut seen = 0;
         loop {
-            let Some(job) = self.join(&mut seen) else { return };
+            let Some(job) = self.join(seat, &mut seen) else { return };
             // SAFETY: joined, so the owner keeps the job until `leave` below.
             let job = unsafe { &*job.cast::<Job<'_>>() };
-            if catch_unwind(AssertUnwindSafe(|| (job.work)(number))).is_err() {
+            if catch_unwind(AssertUnwindSafe(|| (job.work)(index + 1))).is_err() {
                 job.panicked.store(true, Ordering::Relaxed);
             }
             // Leave: publishes what the helper wrote.
@@ -152,7 +161,7 @@ impl Shared {
     }
 
     /// Waits for an open job that was not seen before, and joins it. `None` at the end.
-    fn join(&self, seen: &mut u64) -> Option<*mut ()> {
+    fn join(&self, seat: &Seat, seen: &mut u64) -> Option<*mut ()> {
         let mut looks = 0;
         let mut since = None;
         loop {
@@ -164,14 +173,17 @@ impl Shared {
                 let joined = state + 1;
                 if self.state.compare_exchange(state, joined, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
                     *seen = state / JOB;
+                    seat.settle();
                     return Some(self.job.load(Ordering::Relaxed));
                 }
                 continue;
             }
             pause(&mut looks);
+            seat.look();
             if looks >= CLOSELY {
                 let began = *since.get_or_insert_with(Instant::now);
                 if began.elapsed() > AWAKE {
+                    seat.doze();
                     self.sleep(*seen);
                     (looks, since) = (0, None);
                 }
