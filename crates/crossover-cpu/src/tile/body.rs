@@ -99,8 +99,8 @@ pub unsafe fn unary<O: Apply1<T>, T: Copy>(a: *const u8, out: *mut u8, n: usize)
 pub unsafe fn binary<O: Apply2<T>, T: Copy, const V: u8>(a: *const u8, b: *const u8, out: *mut u8, n: usize) {
     // SAFETY: the caller's contract.
     unsafe {
-        if O::SHORTENED && !any::<T, V>(a, b, n, |x, y| !O::is_plain(x, y)) {
-            return each_into::<T, V>(a, b, out, n, |x, y| O::short(x, y));
+        if O::SHORTENED && !any::<T, V>(a, b, n, |x, y| !<O as Apply2<T>>::is_plain(x, y)) {
+            return each_into::<T, V>(a, b, out, n, <O as Apply2<T>>::short);
         }
         each_into::<T, V>(a, b, out, n, |x, y| O::apply(x, y));
     }
