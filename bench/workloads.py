@@ -216,6 +216,14 @@ WORKLOADS = [
     matmul(1024, np.float32, "matmul_f32_1024", 0.9),
     matmul(1024, np.float64, "matmul_f64_1024", 0.9),
     Workload("sort", "sort of 10⁶ f32", named(x=normal(M)), lambda a: np.sort(f64(a["x"])), 1e-9, ratio_bar=1.0),
+    Workload("top_k", "the 100 largest of 10⁶ f32", named(x=normal(M)), lambda a: -np.sort(-f64(a["x"]))[:100], 1e-9),
+    Workload(
+        "searchsorted",
+        "10⁶ f32 searched for in 10⁶ sorted ones",
+        named(line=lambda rng: np.sort(normal(M)(rng)), x=normal(M)),
+        lambda a: np.searchsorted(a["line"], a["x"]),
+        0.0,
+    ),
     Workload(
         "mask",
         "boolean mask of 10⁶ f32, half of it true",

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 
 use crate::step::{self, Finding};
-use crate::{banned, deps, paint, performance, reference, sizes, vector, workspace};
+use crate::{banned, deps, package, paint, performance, reference, sizes, vector, workspace};
 
 /// Judge the code without running it: format, lints, layering, sizes, vectorisation.
 ///
@@ -40,6 +40,8 @@ pub enum Step {
     Performance,
     /// The pages of the reference say what the op table says
     Reference,
+    /// Every published crate can be packaged
+    Package,
     /// Clippy on everything, warnings are errors
     Clippy,
     /// The CPU tile loops use packed instructions
@@ -64,6 +66,7 @@ impl Step {
             Self::Banned => banned::check(),
             Self::Performance => performance::check(),
             Self::Reference => reference::check(),
+            Self::Package => package::check(),
             Self::Clippy => {
                 let mut command = workspace::cargo();
                 command.args([

@@ -81,9 +81,9 @@ mod tests {
     use crate::workspace::Dependency;
 
     fn package(name: &str, dependencies: &[&str]) -> Package {
-        let dependencies =
-            dependencies.iter().map(|name| Dependency { name: (*name).to_owned(), kind: None }).collect();
-        Package { name: name.to_owned(), dependencies, targets: Vec::new() }
+        let dependency = |name: &&str| Dependency { name: (*name).to_owned(), ..Dependency::default() };
+        let dependencies = dependencies.iter().map(dependency).collect();
+        Package { name: name.to_owned(), dependencies, ..Package::default() }
     }
 
     #[test]

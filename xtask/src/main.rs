@@ -13,8 +13,10 @@ mod differential;
 mod examples;
 mod fuzz;
 mod nvrtc;
+mod package;
 mod paint;
 mod performance;
+mod portability;
 mod reference;
 mod sizes;
 mod sources;
@@ -56,6 +58,7 @@ enum Command {
     /// Rewrite docs/reference/ from the op table
     Reference,
     Vector(vector::Arguments),
+    Portability(portability::Arguments),
     Gpu(bundle::Arguments),
 }
 
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Command::Reference => reference::run(),
         Command::Differential(arguments) => differential::run(&arguments),
         Command::Vector(arguments) => vector::run(&arguments),
+        Command::Portability(arguments) => portability::run(&arguments),
         Command::Gpu(arguments) => bundle::run(&arguments),
     };
     match outcome {

@@ -121,7 +121,7 @@ fn command(arguments: &Arguments) -> Command {
 }
 
 /// Runs a test command, shows its output as it comes, and counts its result lines.
-fn count(command: &mut Command) -> Result<(Tally, bool)> {
+pub fn count(command: &mut Command) -> Result<(Tally, bool)> {
     let mut child = command
         .stdout(Stdio::piped())
         .spawn()

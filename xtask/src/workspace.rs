@@ -51,7 +51,7 @@ pub struct Metadata {
 }
 
 /// One workspace member.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub struct Package {
     /// Crate name with hyphens.
     pub name: String,
@@ -59,15 +59,35 @@ pub struct Package {
     pub dependencies: Vec<Dependency>,
     /// Libraries, programs, examples, tests.
     pub targets: Vec<Target>,
+    /// Registries it may go to: none named means any, an empty list means nowhere.
+    pub publish: Option<Vec<String>>,
+    /// One sentence.
+    pub description: Option<String>,
+    /// An SPDX expression.
+    pub license: Option<String>,
+    /// A file.
+    pub readme: Option<String>,
+    /// The oldest compiler it promises to build with.
+    pub rust_version: Option<String>,
+}
+
+impl Package {
+    /// Whether it goes to a registry.
+    pub fn is_published(&self) -> bool {
+        self.publish.as_ref().is_none_or(|registries| !registries.is_empty())
+    }
 }
 
 /// One dependency of a member.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub struct Dependency {
     /// Package name, whatever it is renamed to.
     pub name: String,
     /// `None` for a normal dependency, else `dev` or `build`.
     pub kind: Option<String>,
+    /// The versions that will do.
+    #[serde(rename = "req")]
+    pub requirement: String,
 }
 
 /// One build target of a member.

@@ -12,7 +12,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
-use crossover::{Array, Complex, DType, Element, Runtime, Simd, fft, linalg, random::Key, signal};
+use crossover::{Array, Complex, DType, Element, Runtime, Side, Simd, fft, linalg, random::Key, signal};
 use serde::Deserialize;
 
 use crate::{expressions, functions};
@@ -38,7 +38,7 @@ struct Workload {
     work: fn(&[Array], u64) -> Array,
 }
 
-const WORKLOADS: [Workload; 28] = [
+const WORKLOADS: [Workload; 30] = [
     Workload { name: "gelu", operands: &["x"], form: "one Map", work: |x, _| x[0].gelu() },
     Workload {
         name: "expression",
@@ -79,6 +79,18 @@ const WORKLOADS: [Workload; 28] = [
     product("matmul_f32_1024"),
     product("matmul_f64_1024"),
     Workload { name: "sort", operands: &["x"], form: "one Call", work: |x, _| x[0].sort(0) },
+    Workload {
+        name: "top_k",
+        operands: &["x"],
+        form: "a selection and one Map",
+        work: |x, _| x[0].top_k(100, 0).0,
+    },
+    Workload {
+        name: "searchsorted",
+        operands: &["line", "x"],
+        form: "one Call",
+        work: |x, _| x[0].searchsorted(&x[1], Side::Left),
+    },
     Workload {
         name: "mask",
         operands: &["x", "m"],
@@ -238,6 +250,7 @@ impl Worker {
         let (name, bytes) = match result.dtype() {
             DType::F32 => ("float32", bytes(&result, f32::to_le_bytes)?),
             DType::F64 => ("float64", bytes(&result, f64::to_le_bytes)?),
+            DType::I64 => ("int64", bytes(&result, i64::to_le_bytes)?),
             DType::U8 => ("uint8", bytes(&result, u8::to_le_bytes)?),
             DType::C128 => (
                 "complex128",

@@ -6,6 +6,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use crossover::Simd;
 use serde_json::Value;
 
 fn crossover(arguments: &[&str]) -> Output {
@@ -106,6 +107,48 @@ fn an_unknown_name_of_work_lists_those_there_are() {
     let output = crossover(&["tour", "--only", "fft"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("gelu, expression, layer_norm"));
+}
+
+#[test]
+fn doctor_says_what_is_missing_and_what_to_do() {
+    // No processor has both.
+    let both = crossover(&["doctor", "--require", "avx2,neon"]);
+    assert_eq!(both.status.code(), Some(1));
+    let said = text(&both.stdout);
+    let missing: Vec<&str> = said.lines().filter(|line| line.starts_with("MISSING")).collect();
+    assert!(
+        !missing.is_empty() && missing.iter().all(|line| line.contains("choose another machine")),
+        "{said}"
+    );
+
+    let nowhere = command(&["doctor", "--json", "--require", "nvrtc", "--require", "gpu"])
+        .env("CROSSOVER_NVRTC", "/nowhere/libnvrtc.so")
+        .env("CROSSOVER_DEVICE", "cpu")
+        .output()
+        .expect("it starts");
+    assert_eq!(nowhere.status.code(), Some(1));
+    let diagnosis: Value = serde_json::from_slice(&nowhere.stdout).expect("one JSON object");
+    let answers = diagnosis["requirements"].as_array().expect("requirements");
+    assert_eq!(answers.len(), 2);
+    assert_eq!((&answers[0]["name"], &answers[0]["ok"]), (&"nvrtc".into(), &false.into()));
+    assert!(answers[0]["detail"].as_str().is_some_and(|d| d.contains("CROSSOVER_NVRTC")), "{answers:?}");
+    assert_eq!((&answers[1]["name"], &answers[1]["ok"]), (&"gpu".into(), &false.into()));
+
+    let vectors = if cfg!(target_arch = "aarch64") { "neon" } else { "avx2" };
+    let met = command(&["doctor", "--require", vectors]).output().expect("it starts");
+    let has = Simd::available().any(|level| level.name().to_lowercase() == vectors);
+    assert_eq!(met.status.success(), has, "{}", text(&met.stdout));
+}
+
+#[test]
+fn doctor_lists_what_can_be_required() {
+    let output = crossover(&["doctor", "--require", "gpu,quantum"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("'quantum'") && said.contains("gpu, nvrtc, avx2, avx512, neon, code, cache"),
+        "{said}"
+    );
 }
 
 #[test]

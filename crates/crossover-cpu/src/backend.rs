@@ -228,6 +228,9 @@ impl Backend for CpuBackend {
                 let order = (*axis, *descending, *indices);
                 Ok(Box::new(kernels::Sort::new(call, order, threads, self.pool.clone())?))
             }
+            CallOp::TopK { axis, descending } => {
+                Ok(Box::new(kernels::Sort::top(call, *axis, *descending, threads, self.pool.clone())?))
+            }
             CallOp::SearchSorted { right } => Ok(Box::new(kernels::Search::new(call, *right, threads)?)),
             CallOp::Compress => Ok(Box::new(kernels::Compress::new(call, tiles, threads)?)),
             CallOp::Fft { kind, axes, scale } => kernels::fft(call, *kind, axes, *scale, threads),

@@ -304,5 +304,9 @@ pub struct Program {
     /// Estimated time of the whole kernel on one thread, in nanoseconds.
     pub cost: f64,
     /// What the machine-code instructions point into.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(dead_code, reason = "machine code is made for x86-64 only")
+    )]
     pub code: Option<Code>,
 }

@@ -212,6 +212,24 @@ fn sorts_are_stable() {
 }
 
 #[test]
+fn the_first_of_a_line_are_those_of_a_stable_sort() {
+    let cpus = backends();
+    for seed in 0..200 {
+        let dice = &mut Dice::new(seed);
+        let shape = large_shapes_once(seed, dice);
+        let dtype = dice.pick(&DType::ALL);
+        let axis = dice.below(3);
+        let x = Array::random(dice, dtype, &shape);
+        let descending = dice.one_in(2);
+        // Few of many are selected, many of them sorted.
+        let most = if dice.one_in(2) { shape[axis] } else { shape[axis] / 5 };
+        let k = dice.below(most + 1);
+        let what = format!("{dtype} {shape:?} axis {axis} first {k} descending {descending} seed {seed}");
+        check(&cpus, Op::TopK { axis, k, descending }, &CallOp::TopK { axis, descending }, &[&x], &what);
+    }
+}
+
+#[test]
 fn searches_bisect_any_line() {
     let cpus = backends();
     for seed in 0..200 {

@@ -77,6 +77,10 @@ fn call_flops(call: &Call) -> u64 {
         CallOp::Scatter { .. } => call.operands[1].layout.shape.size() as u64,
         // Comparisons: the logarithm of the length for each element.
         CallOp::Sort { axis, .. } => result * call.layout.shape[*axis].max(2).ilog2() as u64,
+        // One look at each element, and a sort of those that are kept.
+        CallOp::TopK { axis, .. } => {
+            first.size() as u64 + result * call.layout.shape[*axis].max(2).ilog2() as u64
+        }
         CallOp::SearchSorted { .. } => result * first.size().max(2).ilog2() as u64,
         CallOp::Fft { kind, axes, .. } => {
             let points = kind.points(first, axes).max(2) as f64;
@@ -154,6 +158,7 @@ pub(crate) fn name(kernel: &Kernel) -> String {
                 CallOp::Scatter { op, .. } => op.name(),
                 CallOp::Sort { indices: true, .. } => "argsort",
                 CallOp::Sort { .. } => "sort",
+                CallOp::TopK { .. } => "top_k",
                 CallOp::SearchSorted { .. } => "searchsorted",
                 CallOp::Compress => "compress",
                 CallOp::Fft { kind, .. } => kind.name(),

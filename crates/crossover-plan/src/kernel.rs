@@ -249,6 +249,13 @@ pub enum CallOp {
         /// Whether the result is indices.
         indices: bool,
     },
+    /// The `i64` indices of the first elements of sorted lines along an axis: as many as the result has.
+    TopK {
+        /// The axis.
+        axis: usize,
+        /// Largest first; NaN is last all the same.
+        descending: bool,
+    },
     /// Where the elements of the second operand belong in the first, which has one axis, by bisection.
     SearchSorted {
         /// After equal elements instead of before them.

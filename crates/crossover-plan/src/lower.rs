@@ -124,6 +124,7 @@ fn call(item: &Item, id: ItemId, buffers: &mut Buffers<'_>) -> Call {
         Work::Op(Op::Sort { axis, descending, indices }) => {
             CallOp::Sort { axis: *axis, descending: *descending, indices: *indices }
         }
+        Work::Op(Op::TopK { axis, descending, .. }) => CallOp::TopK { axis: *axis, descending: *descending },
         Work::Op(Op::SearchSorted { right }) => CallOp::SearchSorted { right: *right },
         Work::Op(Op::Compress { .. }) => CallOp::Compress,
         Work::Op(Op::Fft { kind, axes, scale }) => {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crossover_core::{
     DType, Graph, Shape,
     graph::Op,
+    ops::linalg::LinalgOp,
     reference::{self, GraphOptions, Tensor},
 };
 use crossover_cpu::{CpuBackend, Simd};
@@ -156,6 +157,29 @@ fn products_do_not_depend_on_threads_or_devices() {
             for config in &configs[1..] {
                 let got = run(&config.executor, &graph, &inputs);
                 assert!(got == expected, "{}: {dtype} product {m}×{k}×{n} has other bits", config.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn decompositions_do_not_depend_on_threads_or_devices() {
+    let configs = configs();
+    // Below and above the size from which a matrix is cut, alone and several at once.
+    for (seed, (batch, n)) in [(3, 40), (1, 230), (3, 210)].into_iter().enumerate() {
+        for op in [LinalgOp::Eigh { upper: false }, LinalgOp::Svd { full: false }, LinalgOp::SvdVals] {
+            let mut graph = Graph::new();
+            let a = graph.input(DType::F64, Shape::from([batch, n, n])).unwrap();
+            let b = graph.push(Op::Linalg(op), &[a]).unwrap();
+            graph.output(b);
+            // Whole numbers of moderate size: random bit patterns include infinities, which have no decomposition.
+            let values: Vec<f64> =
+                (0..batch * n * n).map(|i| ((i * (2 * i + 7 + seed)) % 1009) as f64 - 500.0).collect();
+            let inputs = [Tensor::from_slice([batch, n, n], &values).unwrap()];
+            let expected = run(&configs[0].executor, &graph, &inputs);
+            for config in &configs[1..] {
+                let got = run(&config.executor, &graph, &inputs);
+                assert!(got == expected, "{}: {} of {n}×{n} has other bits", config.name, op.name());
             }
         }
     }

@@ -10,7 +10,7 @@ pub const PREFIX: &str = "crossover_cpu::tile::";
 /// The operation of a function whose symbol does not show its generic arguments.
 pub const UNKNOWN: &str = "?";
 /// Loops that compute. The others move bytes, pick functions, or look at too few elements to fill a vector.
-const ARITHMETIC: [&str; 12] = [
+const ARITHMETIC: [&str; 13] = [
     "unary",
     "binary",
     "compare",
@@ -21,6 +21,7 @@ const ARITHMETIC: [&str; 12] = [
     "half",
     "canonical",
     "columns",
+    "extremes",
     "long_rows",
     "random",
 ];

@@ -2,6 +2,7 @@
 
 mod gpu;
 pub mod host;
+mod require;
 mod text;
 
 use anyhow::Result;
@@ -16,18 +17,25 @@ use crate::report;
 /// the cache directory, version and commit. Two checks are run: that nobody has told the processor to flush
 /// denormals to zero, which would change result bits, and that a small computation gives the bits of the reference.
 ///
-/// The exit status is 1 if a check fails. Paste the output into bug reports.
+/// With --require, what is named must be there too: readiness checks of a deployment. For everything that is missing, a
+/// line says so and what to do about it.
+///
+/// The exit status is 1 if a check fails or something required is missing. Paste the output into bug reports.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
+    /// What must be there, separated by commas; may be repeated
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "NAME")]
+    require: Vec<require::Requirement>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   crossover doctor
+  crossover doctor --require gpu,nvrtc
   crossover doctor --json | jq .gpu.reason";
 
 /// The JSON shape; see docs/json.md.
@@ -41,6 +49,7 @@ pub struct Diagnosis {
     gpu: gpu::Gpu,
     cache_directory: Option<String>,
     checks: Vec<Check>,
+    requirements: Vec<require::Answer>,
 }
 
 /// One thing that must hold.
@@ -51,19 +60,22 @@ struct Check {
     detail: String,
 }
 
-/// Runs the command. True when every check holds.
+/// Runs the command. True when every check holds and everything required is there.
 pub fn run(arguments: &Arguments) -> Result<bool> {
+    let gpu = gpu::probe();
     let diagnosis = Diagnosis {
         version: env!("CARGO_PKG_VERSION"),
         commit: env!("CROSSOVER_COMMIT"),
         os: std::env::consts::OS,
         cpu: host::cpu(),
         memory: host::memory(),
-        gpu: gpu::probe(),
+        requirements: arguments.require.iter().map(|name| name.answer(&gpu)).collect(),
+        gpu,
         cache_directory: cache_directory(),
         checks: vec![denormals(), arithmetic()],
     };
-    let all = diagnosis.checks.iter().all(|check| check.ok);
+    let all =
+        diagnosis.checks.iter().all(|check| check.ok) && diagnosis.requirements.iter().all(|one| one.ok);
     if arguments.json {
         report::json(&diagnosis)?;
     } else {

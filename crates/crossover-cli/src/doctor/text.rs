@@ -50,6 +50,10 @@ pub fn write(diagnosis: &Diagnosis) -> String {
         let mark = if check.ok { style("ok    ").green() } else { style("FAILED").red().bold() };
         let _ = writeln!(out, "{mark}     {}: {}", check.name, check.detail);
     }
+    for answer in &diagnosis.requirements {
+        let mark = if answer.ok { style("ok     ").green() } else { style("MISSING").red().bold() };
+        let _ = writeln!(out, "{mark}    {}: {}", answer.name, answer.detail);
+    }
     out
 }
 

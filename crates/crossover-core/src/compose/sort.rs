@@ -1,7 +1,7 @@
 //! `sort`, `argsort` and the order of the `k` largest. The order is [`crate::ops::order`]; NaN is last.
 
 use super::Build;
-use crate::{Error, Result, Span, graph::Op};
+use crate::{Result, graph::Op};
 
 /// Elements in order along an axis, stably.
 pub fn sort<B: Build>(b: &mut B, x: &B::Value, axis: i64, descending: bool) -> Result<B::Value> {
@@ -18,15 +18,6 @@ pub fn argsort<B: Build>(b: &mut B, x: &B::Value, axis: i64, descending: bool) -
 /// The `i64` indices of the `k` largest elements along an axis, largest first (or smallest, smallest first); of equal
 /// ones, the first come first.
 pub fn top_k<B: Build>(b: &mut B, x: &B::Value, k: usize, axis: i64, largest: bool) -> Result<B::Value> {
-    let op = "top_k";
-    let shape = b.ty(x).shape;
-    let at = shape.axis(op, axis)?;
-    if k > shape[at] {
-        let what = format!("the {k} first of axis {at} of {shape}, which has {} elements", shape[at]);
-        return Err(Error::Value { op, what });
-    }
-    let order = argsort(b, x, axis, largest)?;
-    let span = |(i, &n): (usize, &usize)| Span { start: 0, step: 1, length: if i == at { k } else { n } };
-    let spans = shape.iter().enumerate().map(span).collect();
-    b.push(Op::Slice(spans), &[&order])
+    let axis = b.ty(x).shape.axis("top_k", axis)?;
+    b.push(Op::TopK { axis, k, descending: largest }, &[x])
 }

@@ -89,6 +89,7 @@ impl Op {
             Op::Gather { .. }
             | Op::Scatter { .. }
             | Op::Sort { .. }
+            | Op::TopK { .. }
             | Op::SearchSorted { .. }
             | Op::Compress { .. } => lookup::infer(self, args),
             Op::MatMul => infer_matmul(args[0], args[1]),

@@ -36,6 +36,17 @@ pub(super) fn infer(op: &Op, args: &[&Type]) -> Result<Type> {
             let dtype = if *indices { DType::I64 } else { args[0].dtype };
             Ok(Type { dtype, shape: args[0].shape.clone() })
         }
+        Op::TopK { axis, k, .. } => {
+            check_axes(name, &args[0].shape, &[*axis])?;
+            let shape = &args[0].shape;
+            if *k > shape[*axis] {
+                let what =
+                    format!("the {k} first of axis {axis} of {shape}, which has {} elements", shape[*axis]);
+                return Err(Error::Value { op: name, what });
+            }
+            let shape = shape.iter().enumerate().map(|(i, &n)| if i == *axis { *k } else { n }).collect();
+            Ok(Type { dtype: DType::I64, shape })
+        }
         Op::SearchSorted { .. } => {
             one_axis(name, "the sorted line", &args[0].shape)?;
             check_same(name, args[0].dtype, args[1].dtype)?;

@@ -137,6 +137,16 @@ pub enum Op {
         /// Whether the result is indices.
         indices: bool,
     },
+    /// The `i64` indices of the first `k` elements of lines along an axis in the order of [`crate::ops::order`]: what sorting
+    /// all of them stably would put there.
+    TopK {
+        /// The axis.
+        axis: usize,
+        /// How many; at most the length of the axis.
+        k: usize,
+        /// Largest first; NaN is last all the same.
+        descending: bool,
+    },
     /// Where each value belongs in a sorted line, as `i64`, by bisection. Operands: the line, the values.
     SearchSorted {
         /// After equal elements instead of before them.
@@ -197,6 +207,7 @@ impl Op {
             Op::Scatter { op, .. } => op.name(),
             Op::Sort { indices: true, .. } => "argsort",
             Op::Sort { .. } => "sort",
+            Op::TopK { .. } => "top_k",
             Op::SearchSorted { .. } => "searchsorted",
             Op::Compress { .. } => "compress",
             Op::MatMul => "matmul",
@@ -246,6 +257,7 @@ impl Op {
                 | Op::Gather { .. }
                 | Op::Scatter { .. }
                 | Op::Sort { .. }
+                | Op::TopK { .. }
                 | Op::SearchSorted { .. }
                 | Op::Compress { .. }
                 | Op::MatMul

@@ -195,6 +195,12 @@ impl<'a> Reader<'a> {
                 descending: lexer.accept_word("descending"),
                 indices: word == "argsort",
             },
+            "top_k" => {
+                let axis = read_axis(lexer)?;
+                lexer.expect_word("first")?;
+                let k = read_number(lexer, "a number of elements")?;
+                Op::TopK { axis, k, descending: lexer.accept_word("descending") }
+            }
             "searchsorted" => Op::SearchSorted { right: lexer.accept_word("right") },
             "compress" => {
                 lexer.expect_word("count")?;
@@ -370,7 +376,7 @@ fn read_span(lexer: &mut Lexer<'_>, axis: Option<usize>) -> Result<Span> {
 }
 
 /// Ops that are neither elementwise nor reductions and take operands.
-const OTHERS: [&str; 25] = [
+const OTHERS: [&str; 26] = [
     "argsort",
     "cast",
     "compress",
@@ -395,6 +401,7 @@ const OTHERS: [&str; 25] = [
     "strided",
     "take",
     "take_along_axis",
+    "top_k",
     "where",
 ];
 

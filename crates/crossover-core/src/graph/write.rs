@@ -79,6 +79,9 @@ fn attributes(f: &mut fmt::Formatter<'_>, node: &Node) -> fmt::Result {
         Op::Sort { axis, descending, .. } => {
             write!(f, " axis {axis}{}", if *descending { " descending" } else { "" })
         }
+        Op::TopK { axis, k, descending } => {
+            write!(f, " axis {axis} first {k}{}", if *descending { " descending" } else { "" })
+        }
         Op::SearchSorted { right } => f.write_str(if *right { " right" } else { "" }),
         Op::Compress { count } => write!(f, " count {count}"),
         Op::Reshape(shape) | Op::Expand(shape) => write!(f, " to {shape}"),

@@ -39,8 +39,21 @@ pub trait Apply1<T: Copy>: Unary {
 
 /// A binary op on elements of type `T`.
 pub trait Apply2<T: Copy>: Binary {
+    /// Whether there is a shorter body for plain operands.
+    const SHORTENED: bool = false;
     /// The body.
     fn apply(a: T, b: T) -> T;
+    /// Whether [`Apply2::short`] gives what the body gives.
+    #[inline(always)]
+    fn is_plain(a: T, b: T) -> bool {
+        let _ = (a, b);
+        false
+    }
+    /// The body for plain operands.
+    #[inline(always)]
+    fn short(a: T, b: T) -> T {
+        Self::apply(a, b)
+    }
 }
 
 /// A ternary op on elements of type `T`.
@@ -75,8 +88,13 @@ macro_rules! floats {
             fn slow(x: $float) -> $float { O::$slow(x) }
         }
         impl<O: Binary> Apply2<$float> for O {
+            const SHORTENED: bool = O::SHORT;
             #[inline(always)]
             fn apply(a: $float, b: $float) -> $float { O::$float(a, b) }
+            #[inline(always)]
+            fn is_plain(a: $float, b: $float) -> bool { <O as Binary>::is_plain(a, b) }
+            #[inline(always)]
+            fn short(a: $float, b: $float) -> $float { <O as Binary>::short(a, b) }
         }
         impl<O: Ternary> Apply3<$float> for O {
             #[inline(always)]

@@ -203,6 +203,21 @@ pub trait Binary: 'static {
     fn f64<L: F64Lane>(a: L, b: L) -> L {
         Self::float(a, b)
     }
+    /// Whether floats have a shorter body for plain operands, which gives the same bits. The CPU uses it for tiles that hold no
+    /// others.
+    const SHORT: bool = false;
+    /// Operands for which `short` may replace the body.
+    #[inline(always)]
+    fn is_plain<L: FloatLane>(a: L, b: L) -> L::Mask {
+        let _ = (a, b);
+        L::Mask::constant(false)
+    }
+    /// The body for plain operands.
+    #[inline(always)]
+    fn short<L: FloatLane>(a: L, b: L) -> L {
+        let _ = (a, b);
+        undefined(&Self::INFO)
+    }
     /// Body for integers.
     #[inline(always)]
     fn int<L: IntLane>(a: L, b: L) -> L {

@@ -1,6 +1,9 @@
 //! `remainder`: what floor division leaves.
 
-use super::{Binary, Cost, NanRule, OpInfo, parts::residue::residue};
+use super::{
+    Binary, Cost, NanRule, OpInfo,
+    parts::{pick, residue::residue},
+};
 use crate::{
     DTypeSet,
     lane::{F32Lane, F64Lane, FloatLane, IntLane},
@@ -20,6 +23,26 @@ impl Binary for Remainder {
     )
     .cost(Cost::Heavy)
     .nan(NanRule::Canonical);
+
+    const SHORT: bool = true;
+
+    #[inline(always)]
+    fn is_plain<L: FloatLane>(a: L, b: L) -> L::Mask {
+        // Quotients well below the number of digits; false where an operand is NaN, infinite, or the divisor zero.
+        let limit: L = pick(4194304.0, 1125899906842624.0);
+        let size = b.magnitude();
+        a.magnitude().is_lt(size * limit) & size.is_lt(L::real(f64::INFINITY))
+    }
+
+    #[inline(always)]
+    fn short<L: FloatLane>(a: L, b: L) -> L {
+        // The quotient is within 1/8 of itself, so rounded it leaves at most 5/8 of the divisor. That is a multiple of the
+        // last digit of the smaller operand with no more digits than it has, so the fma is exact, and so is the sum.
+        let (x, y) = (a.magnitude(), b.magnitude());
+        let r = (-(x / y).round()).fma(y, x);
+        let r = L::select(r.is_lt(L::real(0.0)), r + y, r);
+        floored(a, b, r.magnitude())
+    }
 
     #[inline(always)]
     fn f32<L: F32Lane>(a: L, b: L) -> L {
@@ -89,6 +112,9 @@ mod tests {
                 a = b * (1.0 + (next() >> 40) as f64);
             }
             same(Remainder::f64(a, b), truth(a, b), a, b);
+            if Remainder::is_plain(a, b) {
+                same(Remainder::short(a, b), truth(a, b), a, b);
+            }
             let (mut a, mut b) = (f32::from_bits(next() as u32), f32::from_bits(next() as u32));
             if i < 100 {
                 (a, b) = (special32[i / 10], special32[i % 10]);
@@ -102,7 +128,41 @@ mod tests {
                 r
             };
             same(Remainder::f32(a, b) as f64, want as f64, a as f64, b as f64);
+            if Remainder::is_plain(a, b) {
+                same(Remainder::short(a, b) as f64, want as f64, a as f64, b as f64);
+            }
         }
+    }
+
+    #[test]
+    fn plain_operands_have_the_same_bits_by_the_shorter_way() {
+        let mut state = 3u64;
+        let mut next = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            state ^ (state >> 31)
+        };
+        let mut plain = [0; 2];
+        for _ in 0..300_000 {
+            // Exponents up to 60 apart, around 1 and at the bottom of the range.
+            let low = if next() % 4 == 0 { 0 } else { 1000 + next() % 40 };
+            let bits = |exponent: u64, more: u64| f64::from_bits(more & !(0x7ff << 52) | exponent << 52);
+            let (a, b) = (bits(low + next() % 60, next()), bits(low, next()));
+            if Remainder::is_plain(a, b) {
+                plain[0] += 1;
+                same(Remainder::short(a, b), truth(a, b), a, b);
+            }
+            let low = if next() % 4 == 0 { 0 } else { 100 + next() as u32 % 40 };
+            let bits =
+                |exponent: u32, more: u64| f32::from_bits(more as u32 & !(0xff << 23) | exponent << 23);
+            let (a, b) = (bits(low + next() as u32 % 30, next()), bits(low, next()));
+            if Remainder::is_plain(a, b) {
+                plain[1] += 1;
+                same(Remainder::short(a, b) as f64, Remainder::f32(a, b) as f64, a as f64, b as f64);
+            }
+        }
+        assert!(plain.iter().all(|&n| n > 100_000), "{plain:?}");
+        assert!(!Remainder::is_plain(1.0f64, 0.0) && !Remainder::is_plain(f64::NAN, 1.0));
+        assert!(!Remainder::is_plain(1.0, f64::INFINITY) && !Remainder::is_plain(f32::INFINITY, 1.0));
     }
 
     #[test]

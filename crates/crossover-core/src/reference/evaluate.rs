@@ -125,6 +125,9 @@ fn evaluate_node(node: &Node, args: &[&Tensor]) -> Result<Tensor> {
         Op::Sort { axis, descending, indices } => {
             elements(node, lookup::sort(*axis, *descending, *indices, args[0]))
         }
+        Op::TopK { axis, descending, .. } => {
+            elements(node, lookup::top(*axis, *descending, &node.ty.shape, args[0]))
+        }
         Op::SearchSorted { right } => elements(node, lookup::search(*right, args[0], args[1])),
         Op::Compress { count } => elements(node, lookup::compress(*count, args[0], args[1])),
         Op::MatMul => elements(node, matmul(args[0], args[1])),

@@ -479,6 +479,10 @@ impl Generator<'_> {
             }
             2 => {
                 let (descending, indices) = (self.dice.chance(40), self.dice.chance(50));
+                if self.dice.chance(25) {
+                    let k = self.dice.below(shape[axis] + 1);
+                    return self.push(Op::TopK { axis, k, descending }, &[x]);
+                }
                 self.push(Op::Sort { axis, descending, indices }, &[x])
             }
             3 => {

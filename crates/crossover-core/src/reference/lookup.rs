@@ -74,6 +74,12 @@ pub(super) fn sort(axis: usize, descending: bool, indices: bool, x: &Tensor) -> 
     out
 }
 
+/// The indices of the first elements of sorted lines: as many as `shape` has along the axis.
+pub(super) fn top(axis: usize, descending: bool, shape: &Shape, x: &Tensor) -> Vec<Scalar> {
+    let order = sort(axis, descending, true, x);
+    (0..shape.size()).map(|at| order[ravel(&x.shape, &unravel(shape, at))]).collect()
+}
+
 /// Where each value belongs in a sorted line. The bisection is part of the definition: an unsorted line has one
 /// result too.
 pub(super) fn search(right: bool, line: &Tensor, values: &Tensor) -> Vec<Scalar> {

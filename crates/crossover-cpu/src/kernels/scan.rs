@@ -1,10 +1,11 @@
 //! Running sums and products in the order of [`crossover_core::canonical::scan`].
 //!
-//! A line is gathered into scratch, scanned in place (runs of 32, then the run totals by the same rule, then the
-//! carries) and written back. 16-bit floats are carried in `f32` and rounded once per element.
+//! A line is read twice: for the totals of its runs of 32, which are scanned by the same rule, and for the result. Several runs
+//! go side by side, because each addition of a run waits for the one before; threads share the runs of a long line.
+//! 16-bit floats are carried in `f32` and rounded once per element.
 #![allow(unsafe_code)]
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use crossover_core::{
     DType,
@@ -20,6 +21,10 @@ use crate::{threads::Threads, window::View};
 
 /// Elements below which one thread scans everything.
 const ALONE: usize = 1 << 15;
+/// Runs that are added up side by side.
+const ABREAST: usize = 8;
+/// Runs that are worth a turn of a thread.
+const PART: usize = 256;
 
 /// Where the elements of lines are.
 #[derive(Debug)]
@@ -40,7 +45,7 @@ struct Lines {
 #[derive(Debug)]
 pub struct Scan {
     lines: Lines,
-    run: fn(&Lines, *const u8, *mut u8, usize),
+    run: LineFn,
     threads: Arc<Threads>,
 }
 
@@ -87,10 +92,16 @@ impl Executable for Scan {
             return Ok(());
         }
         let alone = lines.count * lines.length <= ALONE;
+        if !alone && lines.count < 2 * self.threads.count() {
+            for line in 0..lines.count {
+                (self.run)(lines, from as *const u8, to as *mut u8, line, Some(&self.threads));
+            }
+            return Ok(());
+        }
         let grain = if alone { lines.count } else { lines.count.div_ceil(8 * self.threads.count()) };
         self.threads.each(lines.count, grain, |range| {
             for line in range {
-                (self.run)(lines, from as *const u8, to as *mut u8, line);
+                (self.run)(lines, from as *const u8, to as *mut u8, line, None);
             }
         });
         Ok(())
@@ -133,7 +144,8 @@ carried! {
     Complex<f64>, Complex<f64>, |x| x, |x| Complex::new(x.re.canonical(), x.im.canonical());
 }
 
-type LineFn = fn(&Lines, *const u8, *mut u8, usize);
+/// Source, result, the number of the line, and threads for it alone.
+type LineFn = fn(&Lines, *const u8, *mut u8, usize, Option<&Threads>);
 
 fn line_of<O>(dtype: DType) -> Option<LineFn>
 where
@@ -160,31 +172,116 @@ where
 }
 
 /// Scans one line.
-fn line<O: Apply2<M::Held>, M: Carried>(lines: &Lines, from: *const u8, to: *mut u8, line: usize) {
+fn line<O, M>(lines: &Lines, from: *const u8, to: *mut u8, line: usize, threads: Option<&Threads>)
+where
+    O: Apply2<M::Held>,
+    M: Carried<Held: Send + Sync>,
+{
     let (mut source, mut result) = (lines.offset, 0isize);
     lines.source.runs(line, 1, |at, _, _| source += at);
     lines.result.runs(line, 1, |at, _, _| result += at);
-    let from = from.cast::<M>().wrapping_offset(source);
-    let to = to.cast::<M>().wrapping_offset(result);
-    // SAFETY: `Launch::new` has checked both blocks; lines do not overlap in the result.
-    let read = |i: usize| unsafe { (*from.wrapping_offset(i as isize * lines.stride)).hold() };
-    let mut totals = Vec::with_capacity(lines.length.div_ceil(RUN));
-    for start in (0..lines.length).step_by(RUN) {
-        let end = (start + RUN).min(lines.length);
-        totals.push((start + 1..end).fold(read(start), |sum, i| O::apply(sum, read(i))));
-    }
+    let from = from.cast::<M>().wrapping_offset(source) as usize;
+    let to = to.cast::<M>().wrapping_offset(result) as usize;
+    let read = |i: usize| {
+        // SAFETY: `Launch::new` has checked the block.
+        unsafe { (*(from as *const M).wrapping_offset(i as isize * lines.stride)).hold() }
+    };
+    let write = |i: usize, value: M::Held| {
+        let to = (to as *mut M).wrapping_offset(i as isize * lines.result_stride);
+        // SAFETY: as above; lines do not overlap in the result, nor parts of one.
+        unsafe { *to = M::release(value) };
+    };
+    let runs = lines.length.div_ceil(RUN);
+    let mut totals = vec![read(0); runs];
+    let place = totals.as_mut_ptr() as usize;
+    each_part(runs, threads, |part| {
+        // SAFETY: parts are disjoint ranges of the totals.
+        let totals =
+            unsafe { std::slice::from_raw_parts_mut((place as *mut M::Held).add(part.start), part.len()) };
+        total::<O, M::Held>(lines.length, part, totals, read);
+    });
     scan::<O, M::Held>(&mut totals);
-    for (run, start) in (0..lines.length).step_by(RUN).enumerate() {
-        let end = (start + RUN).min(lines.length);
-        let mut prefix = None;
-        for i in start..end {
-            let value = read(i);
-            let sum = prefix.map_or(value, |p| O::apply(p, value));
-            prefix = Some(sum);
-            let total = if run > 0 { O::apply(totals[run - 1], sum) } else { sum };
-            // SAFETY: as above.
-            unsafe { *to.wrapping_offset(i as isize * lines.result_stride) = M::release(total) };
+    let totals = &totals;
+    each_part(runs, threads, |part| spread::<O, M::Held>(lines.length, part, totals, read, write));
+}
+
+/// Calls `work` with ranges of runs that cover all of them.
+fn each_part(runs: usize, threads: Option<&Threads>, work: impl Fn(Range<usize>) + Sync) {
+    match threads {
+        Some(threads) => threads.each(runs, PART, work),
+        None => work(0..runs),
+    }
+}
+
+/// The totals of some runs of a line.
+#[inline(always)]
+fn total<O: Apply2<T>, T: Copy>(
+    length: usize,
+    runs: Range<usize>,
+    totals: &mut [T],
+    read: impl Fn(usize) -> T,
+) {
+    let (groups, rest) = totals.as_chunks_mut::<ABREAST>();
+    let mut at = runs.start * RUN;
+    for group in groups {
+        let mut sums: [T; ABREAST] = std::array::from_fn(|k| read(at + k * RUN));
+        // Only the last run of a line may be shorter than the others.
+        let last = RUN.min(length - at - (ABREAST - 1) * RUN);
+        for i in 1..last {
+            for (k, sum) in sums.iter_mut().enumerate() {
+                *sum = O::apply(*sum, read(at + k * RUN + i));
+            }
         }
+        for (k, sum) in sums.iter_mut().enumerate().take(ABREAST - 1) {
+            *sum = (last..RUN).fold(*sum, |sum, i| O::apply(sum, read(at + k * RUN + i)));
+        }
+        *group = sums;
+        at += ABREAST * RUN;
+    }
+    for total in rest {
+        let end = (at + RUN).min(length);
+        *total = (at + 1..end).fold(read(at), |sum, i| O::apply(sum, read(i)));
+        at += RUN;
+    }
+}
+
+/// Writes the result of some runs of a line, given the scanned totals.
+#[inline(always)]
+fn spread<O: Apply2<T>, T: Copy>(
+    length: usize,
+    runs: Range<usize>,
+    totals: &[T],
+    read: impl Fn(usize) -> T,
+    write: impl Fn(usize, T),
+) {
+    let mut run = runs.start;
+    while run < runs.end {
+        let at = run * RUN;
+        // The first run of a line has nothing before it, the last one may be short.
+        if run > 0 && run + ABREAST <= runs.end && at + ABREAST * RUN <= length {
+            let carries: [T; ABREAST] = std::array::from_fn(|k| totals[run + k - 1]);
+            let mut sums: [T; ABREAST] = std::array::from_fn(|k| read(at + k * RUN));
+            for k in 0..ABREAST {
+                write(at + k * RUN, O::apply(carries[k], sums[k]));
+            }
+            for i in 1..RUN {
+                for k in 0..ABREAST {
+                    sums[k] = O::apply(sums[k], read(at + k * RUN + i));
+                    write(at + k * RUN + i, O::apply(carries[k], sums[k]));
+                }
+            }
+            run += ABREAST;
+            continue;
+        }
+        let carry = run.checked_sub(1).map(|before| totals[before]);
+        let carried = |sum: T| carry.map_or(sum, |carry| O::apply(carry, sum));
+        let mut sum = read(at);
+        write(at, carried(sum));
+        for i in at + 1..(at + RUN).min(length) {
+            sum = O::apply(sum, read(i));
+            write(i, carried(sum));
+        }
+        run += 1;
     }
 }
 

@@ -97,21 +97,70 @@ pub unsafe fn unary<O: Apply1<T>, T: Copy>(a: *const u8, out: *mut u8, n: usize)
 /// As the module says.
 #[inline(always)]
 pub unsafe fn binary<O: Apply2<T>, T: Copy, const V: u8>(a: *const u8, b: *const u8, out: *mut u8, n: usize) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        if O::SHORTENED && !any::<T, V>(a, b, n, |x, y| !<O as Apply2<T>>::is_plain(x, y)) {
+            return each_into::<T, V>(a, b, out, n, <O as Apply2<T>>::short);
+        }
+        each_into::<T, V>(a, b, out, n, |x, y| O::apply(x, y));
+    }
+}
+
+/// Writes `f` of all pairs of operands.
+///
+/// # Safety
+/// As [`binary`].
+#[inline(always)]
+unsafe fn each_into<T: Copy, const V: u8>(
+    a: *const u8,
+    b: *const u8,
+    out: *mut u8,
+    n: usize,
+    f: impl Fn(T, T) -> T,
+) {
     // SAFETY: the caller's contract; the scalar operand of a variant holds one element.
     unsafe {
         let to = output::<T>(out, n);
         match V {
             VS => {
                 let y = *b.cast::<T>();
-                map1(input::<T>(a, n), to, |x| O::apply(x, y));
+                map1(input::<T>(a, n), to, |x| f(x, y));
             }
             SV => {
                 let x = *a.cast::<T>();
-                map1(input::<T>(b, n), to, |y| O::apply(x, y));
+                map1(input::<T>(b, n), to, |y| f(x, y));
             }
-            _ => map2(input::<T>(a, n), input::<T>(b, n), to, |x, y| O::apply(x, y)),
+            _ => map2(input::<T>(a, n), input::<T>(b, n), to, f),
         }
     }
+}
+
+/// Whether `f` holds for any pair of operands.
+///
+/// # Safety
+/// As [`binary`].
+#[inline(always)]
+unsafe fn any<T: Copy, const V: u8>(a: *const u8, b: *const u8, n: usize, f: impl Fn(T, T) -> bool) -> bool {
+    // An integer that is or-ed vectorises as a reduction; a branch would not.
+    let or = |found: u32, holds: bool| found | holds as u32;
+    // SAFETY: the caller's contract; the scalar operand of a variant holds one element.
+    let found = unsafe {
+        match V {
+            VS => {
+                let y = *b.cast::<T>();
+                input::<T>(a, n).iter().fold(0, |found, &x| or(found, f(x, y)))
+            }
+            SV => {
+                let x = *a.cast::<T>();
+                input::<T>(b, n).iter().fold(0, |found, &y| or(found, f(x, y)))
+            }
+            _ => {
+                let pairs = input::<T>(a, n).iter().zip(input::<T>(b, n));
+                pairs.fold(0, |found, (&x, &y)| or(found, f(x, y)))
+            }
+        }
+    };
+    found != 0
 }
 
 /// # Safety

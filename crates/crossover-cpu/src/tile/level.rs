@@ -240,7 +240,7 @@ macro_rules! level {
 
         use super::level::{Wide, scalar_left, scalar_right, vectors};
         use super::{
-            ArgColumnsFn, ArgRowsFn, ColumnsFn, Form, GatherFn, InterleaveFn, ReduceFn, RowsFn, ScatterFn, TileFn, Tiles, body, movement, reduction,
+            ArgColumnsFn, ArgRowsFn, ColumnsFn, Form, GatherFn, InterleaveFn, ReduceFn, RowsFn, ScatterFn, TileFn, Tiles, body, extreme, movement, reduction,
             reduction::Ordered, sequence,
         };
 
@@ -294,6 +294,14 @@ macro_rules! level {
         rows_fn!([$(#[$feature])*] repeat_all [E: Copy] movement::repeat_all::<E>);
         reduce_fn!([$(#[$feature])*] long_rows reduction::rows::<O, T, $vector>);
         reduce_fn!([$(#[$feature])*] short_rows reduction::short_rows::<O, T>);
+
+        $(#[$feature])*
+        unsafe fn extremes<O: Apply2<T>, T: extreme::Keyed, const MAX: bool>(
+            from: *const u8, out: *mut u8, rows: usize, n: usize, ahead: usize,
+        ) {
+            // SAFETY: see above.
+            unsafe { extreme::rows::<O, T, MAX, $vector>(from, out, rows, n, ahead) }
+        }
 
         $(#[$feature])*
         unsafe fn columns<O: Apply2<T>, T: Copy>(
@@ -391,8 +399,12 @@ macro_rules! level {
         }
 
         fn rows_of(op: ReduceOp, dtype: DType, n: usize) -> Option<ReduceFn> {
-            match n {
-                0..=reduction::SHORT => by_reduction!(op, dtype, short_rows),
+            match (n, op, dtype) {
+                (0..=reduction::SHORT, ..) => by_reduction!(op, dtype, short_rows),
+                (_, ReduceOp::Min, DType::F32) => Some(extremes::<ops::minimum::Minimum, f32, false>),
+                (_, ReduceOp::Min, DType::F64) => Some(extremes::<ops::minimum::Minimum, f64, false>),
+                (_, ReduceOp::Max, DType::F32) => Some(extremes::<ops::maximum::Maximum, f32, true>),
+                (_, ReduceOp::Max, DType::F64) => Some(extremes::<ops::maximum::Maximum, f64, true>),
                 _ => by_reduction!(op, dtype, long_rows),
             }
         }

@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 mod body;
+mod extreme;
 #[macro_use]
 mod level;
 mod movement;

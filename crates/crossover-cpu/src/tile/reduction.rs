@@ -12,7 +12,7 @@ use super::body::{input, output};
 
 /// Combines 1 to [`crossover_core::canonical::CHUNK`] elements in the order of a row's chunk.
 #[inline(always)]
-fn chunk<O: Apply2<T>, T: Copy, const VECTOR: usize>(values: &[T], ahead: usize) -> T {
+pub(super) fn chunk<O: Apply2<T>, T: Copy, const VECTOR: usize>(values: &[T], ahead: usize) -> T {
     if values.len() <= LANES {
         return few::<O, T, { LANES / 4 }>(values);
     }
@@ -124,7 +124,7 @@ fn fold_block<O: Apply2<T>, T: Copy, const W: usize>(values: &[T], start: usize,
 /// Asks for the lines that lie `ahead` bytes after those of a slice; they need not exist. The processor's own
 /// prefetching stops at the end of a page and keeps fewer lines under way than one core can use.
 #[inline(always)]
-fn fetch<T>(from: &[T], ahead: usize) {
+pub(super) fn fetch<T>(from: &[T], ahead: usize) {
     #[cfg(target_arch = "x86_64")]
     for line in (0..size_of_val(from)).step_by(64) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

@@ -1,15 +1,16 @@
 //! Decompositions through `faer`, one matrix at a time; threads take matrices.
 //!
-//! Inside a matrix one thread works: `faer` cuts its work by the number of threads, and bits must not depend on it. The
-//! operand is copied into column-major scratch, which the factorisation overwrites; results are written row-major. NaNs
-//! are canonical. The first matrix without a result is the error, whatever the others are.
+//! Inside a matrix one thread works, and two on the iterations of a large one: `faer` cuts its work by the number of
+//! threads it is told, and bits must not depend on how many there are. The operand is copied into column-major scratch,
+//! which the factorisation overwrites; results are written row-major. NaNs are canonical. The first matrix without a
+//! result is the error, whatever the others are.
 #![allow(unsafe_code)]
 
 mod factor;
 mod field;
 mod spectrum;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crossover_core::{
     DType,
@@ -23,7 +24,7 @@ use parking_lot::Mutex;
 
 use self::field::Field;
 use super::panel::Panel;
-use crate::{memory::Pool, threads::Threads, window::View};
+use crate::{control, memory::Pool, threads::Threads, window::View};
 
 /// Elementary steps below which one thread works alone.
 const ALONE: usize = 1 << 16;
@@ -183,6 +184,32 @@ impl<T: Field> Linalg<T> {
     }
 }
 
+impl<T: Field> Linalg<T> {
+    /// Calls a function that may spread its work, so that it uses the threads of this backend and no others.
+    fn confined<R: Send>(&self, f: impl FnOnce() -> R + Send) -> R {
+        let is_cut = self.op.is_iterative() && spectrum::is_large(self.left.rows.min(self.left.columns));
+        if !is_cut {
+            return f();
+        }
+        let guarded = || {
+            let _control = control::Guard::new();
+            f()
+        };
+        match (self.threads.count(), alone()) {
+            (1, Some(pool)) => pool.install(guarded),
+            _ => self.threads.install(guarded),
+        }
+    }
+}
+
+/// A pool of one thread, where both parts of a cut run one after the other; `None` where it cannot be started.
+fn alone() -> Option<&'static rayon::ThreadPool> {
+    static POOL: OnceLock<Option<rayon::ThreadPool>> = OnceLock::new();
+    let name = |_| "crossover-cpu-alone".to_owned();
+    POOL.get_or_init(|| rayon::ThreadPoolBuilder::new().num_threads(1).thread_name(name).build().ok())
+        .as_ref()
+}
+
 impl<T: Field> Executable for Linalg<T> {
     fn run(&self, launch: &Launch<'_>) -> Result<()> {
         let (m, n) = (self.left.rows, self.left.columns);
@@ -192,7 +219,7 @@ impl<T: Field> Executable for Linalg<T> {
         let first: Mutex<Option<(usize, Failure)>> = Mutex::new(None);
         self.threads.each(self.batches, grain, |range| {
             for batch in range {
-                if let Err(failure) = self.one(launch, batch) {
+                if let Err(failure) = self.confined(|| self.one(launch, batch)) {
                     let mut first = first.lock();
                     if first.as_ref().is_none_or(|(at, _)| batch < *at) {
                         *first = Some((batch, failure));

@@ -16,6 +16,20 @@ use super::{
     workspace,
 };
 
+/// Sizes from which the iterations are cut in two.
+const LARGE: usize = 200;
+
+/// How the work on a matrix is cut. `faer` adds up by parts, so their number shows in the bits: it follows from the size alone,
+/// and as many threads take the parts as there are.
+fn parts(size: usize) -> Par {
+    if is_large(size) { Par::rayon(2) } else { Par::Seq }
+}
+
+/// Whether the work on a matrix with this many singular values is cut.
+pub(super) fn is_large(size: usize) -> bool {
+    size >= LARGE
+}
+
 /// U, the singular values and Vᴴ.
 pub(super) fn svd<T: Field>(a: MatMut<'_, T>, full: bool, out: &mut [T]) -> Result<(), Failure> {
     let (m, n) = a.shape();
@@ -26,14 +40,14 @@ pub(super) fn svd<T: Field>(a: MatMut<'_, T>, full: bool, out: &mut [T]) -> Resu
     if k > 0 {
         let compute = if full { ComputeSvdVectors::Full } else { ComputeSvdVectors::Thin };
         let request =
-            faer::linalg::svd::svd_scratch::<T>(m, n, compute, compute, Par::Seq, Default::default());
+            faer::linalg::svd::svd_scratch::<T>(m, n, compute, compute, parts(k), Default::default());
         let mut memory = workspace(request)?;
         faer::linalg::svd::svd(
             a.as_ref(),
             s.as_mut(),
             Some(u.as_mut()),
             Some(v.as_mut()),
-            Par::Seq,
+            parts(k),
             MemStack::new(&mut memory),
             Default::default(),
         )
@@ -54,10 +68,10 @@ pub(super) fn svdvals<T: Field>(a: MatMut<'_, T>, out: &mut [T::Part]) -> Result
     let (m, n) = a.shape();
     let no = ComputeSvdVectors::No;
     let mut s = Diag::<T>::zeros(m.min(n));
-    let mut memory =
-        workspace(faer::linalg::svd::svd_scratch::<T>(m, n, no, no, Par::Seq, Default::default()))?;
+    let par = parts(m.min(n));
+    let mut memory = workspace(faer::linalg::svd::svd_scratch::<T>(m, n, no, no, par, Default::default()))?;
     let stack = MemStack::new(&mut memory);
-    faer::linalg::svd::svd(a.as_ref(), s.as_mut(), None, None, Par::Seq, stack, Default::default())
+    faer::linalg::svd::svd(a.as_ref(), s.as_mut(), None, None, par, stack, Default::default())
         .map_err(|_| Failure::Matrix(NO_CONVERGENCE))?;
     out.iter_mut().enumerate().for_each(|(i, x)| *x = s[i].part());
     Ok(())
@@ -96,10 +110,10 @@ fn self_adjoint<T: Field>(
     if n == 0 {
         return Ok(values);
     }
-    let request = evd::self_adjoint_evd_scratch::<T>(n, compute, Par::Seq, Default::default());
+    let request = evd::self_adjoint_evd_scratch::<T>(n, compute, parts(n), Default::default());
     let mut memory = workspace(request)?;
     let stack = MemStack::new(&mut memory);
-    evd::self_adjoint_evd(a.as_ref(), values.as_mut(), vectors, Par::Seq, stack, Default::default())
+    evd::self_adjoint_evd(a.as_ref(), values.as_mut(), vectors, parts(n), stack, Default::default())
         .map_err(|_| Failure::Matrix(NO_CONVERGENCE))?;
     Ok(values)
 }

@@ -43,6 +43,8 @@ pub trait Tagged: Word {
     fn pair(self, index: usize) -> Self::Pair;
     /// The index of a pair.
     fn index(pair: Self::Pair) -> i64;
+    /// The rank of a pair.
+    fn of(pair: Self::Pair) -> Self;
 }
 
 impl Tagged for u32 {
@@ -56,6 +58,10 @@ impl Tagged for u32 {
     fn index(pair: u64) -> i64 {
         (pair & 0xffff_ffff) as i64
     }
+    #[inline(always)]
+    fn of(pair: u64) -> u32 {
+        (pair >> 32) as u32
+    }
 }
 
 impl Tagged for u64 {
@@ -68,6 +74,10 @@ impl Tagged for u64 {
     #[inline(always)]
     fn index(pair: u128) -> i64 {
         pair as i64
+    }
+    #[inline(always)]
+    fn of(pair: u128) -> u64 {
+        (pair >> 64) as u64
     }
 }
 

@@ -1,11 +1,13 @@
 //! Lines along an axis, sorted, or the indices that sort them.
 //!
 //! Elements become unsigned numbers in the order of [`crossover_core::ops::order`] and are sorted by their digits;
-//! complex numbers are compared. A stable sort has one result, so neither threads nor methods show in it.
+//! complex numbers are compared. A stable sort has one result, so neither threads nor methods show in it. Where only the first
+//! few indices are asked for, they are selected before they are sorted.
 #![allow(unsafe_code)]
 
 pub mod key;
 mod radix;
+mod top;
 
 use std::{
     mem::MaybeUninit,
@@ -42,6 +44,8 @@ pub struct Sort {
     offset: isize,
     count: usize,
     length: usize,
+    /// Elements of the result along the axis; fewer than `length` where the rest is not asked for.
+    kept: usize,
     /// Strides of source and result along the axis.
     strides: [isize; 2],
     /// Bytes of an element of source and result.
@@ -60,6 +64,7 @@ struct Line<'a> {
     to: *mut u8,
     strides: [isize; 2],
     length: usize,
+    kept: usize,
     scratch: *mut u8,
     descending: bool,
     /// Threads for this line alone.
@@ -97,6 +102,7 @@ impl Sort {
             offset: operand.layout.offset as isize,
             count: others.iter().product(),
             length,
+            kept: call.layout.shape[axis],
             strides: [operand.layout.strides[axis], call.layout.strides[axis]],
             sizes: [operand.dtype.size(), call.dtype.size()],
             scratch: 2 * word * length,
@@ -105,6 +111,22 @@ impl Sort {
             threads,
             pool,
         })
+    }
+
+    /// Prepares a call for the indices of the first elements.
+    pub fn top(
+        call: &Call,
+        axis: usize,
+        descending: bool,
+        threads: Arc<Threads>,
+        pool: Arc<Pool>,
+    ) -> Result<Sort> {
+        let mut sort = Sort::new(call, (axis, descending, true), threads, pool)?;
+        // Where most are kept, sorting all of them is as good.
+        if sort.kept < sort.length / 4 {
+            sort.run = top::line_of(call.operands[0].dtype);
+        }
+        Ok(sort)
     }
 
     /// Sorts a range of lines in one block of scratch.
@@ -120,6 +142,7 @@ impl Sort {
                     to: (to as *mut u8).wrapping_offset(put * self.sizes[1] as isize),
                     strides: self.strides,
                     length: self.length,
+                    kept: self.kept,
                     scratch: scratch.block.address.0 as *mut u8,
                     descending: self.descending,
                     threads: (!alone).then_some(&*self.threads),
@@ -137,7 +160,7 @@ impl Executable for Sort {
     fn run(&self, launch: &Launch<'_>) -> Result<()> {
         let from = launch.inputs()[0].address.0 as usize;
         let to = launch.outputs()[0].address.0 as usize;
-        if self.count * self.length == 0 {
+        if self.count * self.length * self.kept == 0 {
             return Ok(());
         }
         let threads = self.threads.count();
@@ -312,7 +335,7 @@ unsafe fn arg_line<M: Coded>(line: &Line<'_>) {
     // SAFETY: as above; this call alone uses the scratch of its line.
     let (pairs, spare) = unsafe { line.halves(|i| read(i).rank(line.descending).pair(i)) };
     let pairs = radix::sort(pairs, spare, <M::Rank as Tagged>::SHIFT, M::BITS, line.threads);
-    radix::each_part(line.length, line.threads, |_, range| {
+    radix::each_part(line.kept, line.threads, |_, range| {
         for i in range {
             // SAFETY: as above; parts are disjoint.
             unsafe { line.write(i, <M::Rank as Tagged>::index(pairs[i])) };
@@ -330,7 +353,7 @@ unsafe fn compared_line<M: Ranked, const INDICES: bool>(line: &Line<'_>) {
     let mut order: Vec<usize> = (0..line.length).collect();
     // The sort of the standard library is stable.
     order.sort_by_cached_key(|&i| read(i).rank(line.descending));
-    for (i, from) in order.into_iter().enumerate() {
+    for (i, from) in order.into_iter().take(line.kept).enumerate() {
         // SAFETY: as above.
         unsafe {
             if INDICES {
