@@ -277,6 +277,13 @@ impl Backend for CudaBackend {
         self.device("opening it").map(drop)
     }
 
+    fn missing(&self) -> Vec<String> {
+        let lacks = |(name, state): (&str, crate::Result<()>)| {
+            state.err().map(|reason| format!("without {name}: {reason}; the CPU does that work"))
+        };
+        self.libraries().map_or_else(|_| Vec::new(), |all| all.into_iter().filter_map(lacks).collect())
+    }
+
     fn allocate(&self, bytes: usize) -> Result<Block> {
         let open = self.device("allocating")?;
         let address = if bytes == 0 { NOWHERE } else { open.take(bytes)? };

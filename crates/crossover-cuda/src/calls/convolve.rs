@@ -41,7 +41,7 @@ pub(super) fn convolve(call: &Call, mode: ConvolveMode, boundary: Boundary) -> P
     let across = (32 / size).clamp(2, 8);
     // A line, or a kernel of one row, has nothing to share between rows.
     let down = if heights == 1 { 1 } else { 4 };
-    let vector = (16 / size).max(1);
+    let vector = (16 / size).min(across);
     let padded = widths.next_multiple_of(vector);
     let pitch = 32 * across + padded;
     let depth = (STAGE / (pitch * size)).min(DOWN * down + heights - 1);

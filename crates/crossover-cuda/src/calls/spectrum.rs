@@ -159,8 +159,9 @@ fn view(layout: &Layout) -> Views<1> {
 /// A transform made ready.
 #[derive(Debug)]
 pub(super) struct Spectrum {
-    open: Arc<Open>,
+    /// Before the device, which closes the library when it is dropped.
     passes: Vec<(Pass, Ready, Arc<Plan>)>,
+    open: Arc<Open>,
 }
 
 impl Spectrum {

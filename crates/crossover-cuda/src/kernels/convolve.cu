@@ -64,12 +64,14 @@ __device__ __forceinline__ bool xo_slab(const axes_t& axes, index_t plane, index
 }
 
 #ifdef TILED
-constexpr int VECTOR = sizeof(held_t) < 16 ? 16 / (int)sizeof(held_t) : 1;
+// Neighbours that a thread reads at once: 16 bytes, and no more than it has columns, so that all its addresses are aligned.
+constexpr int SIXTEEN = 16 / (int)sizeof(held_t);
+constexpr int VECTOR = SIXTEEN < ACROSS ? SIXTEEN : ACROSS;
 constexpr int PADDED = (COLUMNS + VECTOR - 1) / VECTOR * VECTOR;
 constexpr int REACH = (ACROSS + COLUMNS - 1 + VECTOR - 1) / VECTOR * VECTOR;
 constexpr int PITCH = 32 * ACROSS + PADDED;
 
-struct alignas(16) vector_t {
+struct alignas(VECTOR * sizeof(held_t)) vector_t {
     held_t v[VECTOR];
 };
 

@@ -10,6 +10,7 @@ mod calls;
 mod disk;
 mod leaks;
 mod libraries;
+mod linear;
 mod products;
 mod report;
 mod setup;
@@ -26,7 +27,7 @@ usage: crossover-gpu-test [FOLDER] [options]
 
   FOLDER         where gpu-test.json goes (default: out)
   --only LIST    only these parts, separated by commas:
-                 corpus, transfers, arrays, products, calls, libraries, disk, bench, leaks, graphs
+                 corpus, transfers, arrays, products, linear, calls, libraries, disk, bench, leaks, graphs
   --graphs N     random graphs (default: 10000)
   --seed N       the first of them (default: 0)
   --seconds N    start no new graph after N seconds (default: 240)
@@ -116,11 +117,12 @@ fn run(options: &Options) -> Result<bool> {
     println!("{}", setup.describe());
     let mut report = Report::new(&options.folder, setup.describe());
     type Part = fn(&Setup, &Options, &mut Report) -> Result<()>;
-    let parts: [(&str, Part); 10] = [
+    let parts: [(&str, Part); 11] = [
         ("corpus", bits::corpus),
         ("transfers", transfers::run),
         ("arrays", arrays::run),
         ("products", products::run),
+        ("linear", linear::run),
         ("calls", calls::run),
         ("libraries", libraries::run),
         ("disk", disk::run),
