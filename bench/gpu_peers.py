@@ -1,6 +1,6 @@
 """Times other libraries on a GPU on the work of `crossover-gpu-test bench`, the same way, and writes JSON.
 
-Usage: python3 gpu_peers.py OUT.json [--engines torch,graph,compile,cupy,jax] [--seconds N]
+Usage: python3 gpu_peers.py OUT.json [--engines torch,graph,compile,cupy,jax] [--seconds N] [--only PARTS]
 
 Every figure is milliseconds per call by the device's clock: stretches of calls behind one another, median over
 stretches. `graph` replays the calls of PyTorch as one CUDA graph. Rows have the names of crossover-gpu-test.
@@ -53,8 +53,46 @@ def torch_rows():
 
         return run
 
+    def linear(x, w, b):
+        return gelu(x @ w + b)
+
+    def convolve(x, k):
+        return F.conv2d(x[None, None], k.flip(0, 1)[None, None], padding=7)[0, 0]
+
+    def lookup(table, ids, positions, f):
+        a = positions.to(torch.float32)[:, None] * f
+        return F.embedding(ids, table) + torch.stack([a.sin(), a.cos()], -1).reshape(2048, 512)
+
+    def scatter(zeros, ids, x):
+        return zeros.index_add(0, ids, x)
+
+    frequencies = torch.tensor([10000.0 ** (-2 * i / 512) for i in range(256)], device=device)
+    ids = lambda top, *shape: torch.randint(0, top, shape, device=device)
     bf16 = torch.bfloat16
     rows = {
+        "linear+bias+gelu 8192x4096x16384 bf16": (
+            linear,
+            lambda: (normal(8192, 4096, dtype=bf16), normal(4096, 16384, dtype=bf16), normal(16384, dtype=bf16)),
+        ),
+        "linear+bias+gelu 1024x512x768 f32": (linear, lambda: (normal(1024, 512), normal(512, 768), normal(768))),
+        "convolve 2048x2048 15x15 f32": (convolve, lambda: (normal(2048, 2048), normal(15, 15))),
+        "lookup 50000x512 8x2048 f32": (
+            lambda table, ids: F.embedding(ids, table),
+            lambda: (normal(50000, 512), ids(50000, 8, 2048)),
+        ),
+        "lookup+sinusoid 8x2048x512 f32": (
+            lookup,
+            lambda: (normal(50000, 512), ids(50000, 8, 2048), torch.arange(2048, device=device), frequencies),
+        ),
+        "sort 1e7 f32": (lambda x: torch.sort(x)[0], lambda: (normal(10_000_000),)),
+        "argsort 1e7 f32": (lambda x: torch.argsort(x, stable=True), lambda: (normal(10_000_000),)),
+        "cumulative sum 1e7 f32": (lambda x: torch.cumsum(x, 0), lambda: (normal(10_000_000),)),
+        "scatter add 1e7 to 1e6 f32": (
+            scatter,
+            lambda: (torch.zeros(1_000_000, device=device), ids(1_000_000, 10_000_000), normal(10_000_000)),
+        ),
+        "rfft 4096x4096 f32": (torch.fft.rfft, lambda: (normal(4096, 4096),)),
+        "fft2 4096x4096 c64": (torch.fft.fft2, lambda: (normal(4096, 4096, dtype=torch.complex64),)),
         "gelu 8192x4096 f32": (gelu, lambda: (normal(8192, 4096),)),
         "gelu 16384x8192 bf16": (gelu, lambda: (normal(16384, 8192, dtype=bf16),)),
         "gelu 4096x1024 f32": (gelu, lambda: (normal(4096, 1024),)),
@@ -129,14 +167,16 @@ def graph_time(torch, function, operands):
     return torch_time(torch, graph.replay) / CALLS
 
 
-def with_torch(engines, limit, out):
+def with_torch(engines, limit, out, only):
     torch, rows = torch_rows()
     out["versions"]["torch"] = torch.__version__
     for name, (function, make) in rows.items():
+        if only and not any(part in name for part in only):
+            continue
         operands = make()
         figures = out["rows"].setdefault(name, {})
         for engine in ("torch", "graph", "compile"):
-            if engine == "compile" and name.startswith(("matmul", "xor", "transposed")):
+            if engine == "compile" and name.startswith(("matmul", "xor", "transposed", "rfft", "fft2", "sort", "argsort")):
                 continue
             if engine not in engines or time.time() - STARTED > limit:
                 continue
@@ -155,8 +195,9 @@ def with_torch(engines, limit, out):
         print(name, {k: round(v, 5) for k, v in figures.items()}, flush=True)
         del operands
         torch.cuda.empty_cache()
-    host_round_trip(torch, out)
-    chain(torch, out)
+    if not only:
+        host_round_trip(torch, out)
+        chain(torch, out)
 
 
 def host_round_trip(torch, out):
@@ -200,7 +241,7 @@ def chain(torch, out):
     print("chain", row, flush=True)
 
 
-def with_cupy(out, limit):
+def with_cupy(out, limit, only):
     import cupy as cp
 
     out["versions"]["cupy"] = cp.__version__
@@ -231,6 +272,13 @@ def with_cupy(out, limit):
     def standardise(x):
         return (x - x.mean(0)) / x.std(0)
 
+    def convolve():
+        from cupyx.scipy.signal import convolve2d
+
+        return convolve2d(image, kernel, mode="same")
+
+    image, kernel = (cp.random.standard_normal((n, n), dtype=cp.float32) for n in (2048, 15))
+    long = cp.random.standard_normal(10_000_000, dtype=cp.float32)
     x = cp.random.standard_normal((10000, 1000), dtype=cp.float32)
     a, b = (cp.random.randint(0, 256, 256 << 20, dtype=cp.uint8) for _ in range(2))
     work = {
@@ -238,8 +286,14 @@ def with_cupy(out, limit):
         "pi 1e9 f64": (pi(cp.float64), 2),
         "standardise 10000x1000 f32": (lambda: standardise(x), CALLS),
         "xor 256 MiB u8": (lambda: a ^ b, CALLS),
+        "convolve 2048x2048 15x15 f32": (convolve, CALLS),
+        "sort 1e7 f32": (lambda: cp.sort(long), CALLS),
+        "argsort 1e7 f32": (lambda: cp.argsort(long), CALLS),
+        "cumulative sum 1e7 f32": (lambda: cp.cumsum(long), CALLS),
     }
     for name, (call, calls) in work.items():
+        if only and not any(part in name for part in only):
+            continue
         if time.time() - STARTED > limit:
             break
         try:
@@ -250,7 +304,7 @@ def with_cupy(out, limit):
     cp.get_default_memory_pool().free_all_blocks()
 
 
-def with_jax(out, limit):
+def with_jax(out, limit, only):
     import os
 
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
@@ -298,6 +352,8 @@ def with_jax(out, limit):
         "standardise 10000x1000 f32": (lambda x: (x - x.mean(0)) / x.std(0), lambda: (normal(10000, 1000),)),
     }
     for name, (function, make) in work.items():
+        if only and not any(part in name for part in only):
+            continue
         if time.time() - STARTED > limit:
             break
         try:
@@ -312,13 +368,15 @@ def main():
     parser.add_argument("out")
     parser.add_argument("--engines", default="torch,graph,compile,cupy,jax")
     parser.add_argument("--seconds", type=float, default=math.inf, help="start nothing new after this long")
+    parser.add_argument("--only", default="", help="only rows whose name contains one of these, separated by commas")
     arguments = parser.parse_args()
+    only = [part for part in arguments.only.split(",") if part]
     engines = arguments.engines.split(",")
     out = {"versions": {}, "rows": {}, "failures": []}
     for engine, run in (
-        (("torch", "graph", "compile"), lambda: with_torch(engines, arguments.seconds, out)),
-        (("cupy",), lambda: with_cupy(out, arguments.seconds)),
-        (("jax",), lambda: with_jax(out, arguments.seconds)),
+        (("torch", "graph", "compile"), lambda: with_torch(engines, arguments.seconds, out, only)),
+        (("cupy",), lambda: with_cupy(out, arguments.seconds, only)),
+        (("jax",), lambda: with_jax(out, arguments.seconds, only)),
     ):
         if not any(e in engines for e in engine):
             continue

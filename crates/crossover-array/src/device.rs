@@ -147,6 +147,24 @@ pub fn gpus() -> Vec<(Device, Result<String, String>)> {
     machine.devices().skip(1).map(report).collect()
 }
 
+/// What the GPUs of the current runtime leave to the CPU for want of a CUDA library, with the reason. Opens them and
+/// their libraries.
+///
+/// ```
+/// for (device, reason) in crossover_array::gpu_gaps() {
+///     println!("{device} works {reason}");
+/// }
+/// ```
+pub fn gpu_gaps() -> Vec<(Device, String)> {
+    let runtime = Runtime::current();
+    let machine = runtime.machine();
+    let gaps = |device: crossover_runtime::Device| {
+        let missing = machine.backend(device).missing();
+        missing.into_iter().map(move |reason| (Device::Cuda(device.0 - 1), reason))
+    };
+    machine.devices().skip(1).flat_map(gaps).collect()
+}
+
 impl Array {
     /// The array with its bytes on a device too: what is pending is computed there, what exists is copied.
     ///

@@ -62,7 +62,7 @@ pub use crossover_core::{
 };
 pub use crossover_cpu::Simd;
 pub use debug::NanOrigin;
-pub use device::{Device, gpus, with_device};
+pub use device::{Device, gpu_gaps, gpus, with_device};
 pub use error::{Error, Result};
 pub use half::{bf16, f16};
 pub use index::{Index, Indices};

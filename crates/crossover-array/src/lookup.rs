@@ -260,6 +260,12 @@ fn range(indices: &Array) -> Result<Option<(i128, i128)>> {
     if indices.size() == 0 {
         return Ok(None);
     }
+    // Finding out waits for the device; indices that are used again and again are looked over once.
+    let node = indices.version();
+    let whole = indices.view().is_none();
+    if let Some(&[low, high]) = node.extremes.get().filter(|_| whole).map(|known| &**known) {
+        return Ok(Some((low, high)));
+    }
     let extreme = |op| Array::build([indices], |b, [x]| compose::reduce(b, op, x, &[], false));
     let (low, high) = (extreme(ReduceOp::Min), extreme(ReduceOp::Max));
     eval_all(&[&low, &high])?;
@@ -267,5 +273,9 @@ fn range(indices: &Array) -> Result<Option<(i128, i128)>> {
         DType::U64 => value.bits()[0] as i128,
         _ => value.cast(DType::I64).bits()[0] as i64 as i128,
     };
-    Ok(Some((wide(low.to_scalar()?), wide(high.to_scalar()?))))
+    let (low, high) = (wide(low.to_scalar()?), wide(high.to_scalar()?));
+    if whole {
+        let _ = node.extremes.set(Box::new([low, high]));
+    }
+    Ok(Some((low, high)))
 }

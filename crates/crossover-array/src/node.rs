@@ -7,7 +7,7 @@
 use std::{
     panic::Location,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU32, AtomicU64, Ordering},
     },
 };
@@ -53,6 +53,8 @@ pub(crate) struct Node {
     weight: AtomicU32,
     /// Number of the oldest node that evaluating this one could visit. Pending nodes are numbered as they are made.
     oldest: u64,
+    /// Smallest and largest element, once somebody has asked; the value never changes.
+    pub extremes: OnceLock<Box<[i128; 2]>>,
 }
 
 static MADE: AtomicU64 = AtomicU64::new(0);
@@ -74,7 +76,8 @@ impl Node {
             // The sum counts shared operands again and again; whatever was made since the oldest is a bound as well.
             weight = weight.min(u32::try_from(number - oldest + 1).unwrap_or(u32::MAX));
         }
-        Arc::new(Node { ty, location, state: Mutex::new(state), weight: AtomicU32::new(weight), oldest })
+        let (state, weight) = (Mutex::new(state), AtomicU32::new(weight));
+        Arc::new(Node { ty, location, state, weight, oldest, extremes: OnceLock::new() })
     }
 
     pub fn weight(&self) -> u32 {

@@ -12,6 +12,7 @@
 //! any grid, smaller or larger than the one suggested, gives the same bits. Pure: needs no GPU.
 
 mod column;
+mod element;
 mod entry;
 mod flat;
 mod functions;
@@ -26,6 +27,7 @@ mod stages;
 mod steps;
 mod writer;
 
+pub use element::element;
 pub use functions::{cast_functions, op_functions};
 pub use source::{Argument, Launch, Source};
 

@@ -12,7 +12,7 @@ use std::{
     },
 };
 
-use crossover_plan::kernel::{CallOp, Kernel};
+use crossover_plan::kernel::Kernel;
 use crossover_runtime::{Address, Backend, Block, Coming, Error, Executable, Result};
 use parking_lot::Mutex;
 
@@ -20,9 +20,9 @@ use crate::{
     CompilerCounts, Gpu, KernelCache, MemoryUse,
     blas::Blas,
     blocks::Blocks,
+    calls,
     compiler::Compiler,
     kernel::ComingKernel,
-    matmul::MatMul,
     queue::Lane,
     transfer::{SMALL, Transfers},
 };
@@ -36,15 +36,18 @@ pub(crate) struct Open {
     pub(crate) gpu: Gpu,
     transfers: Transfers,
     blocks: Blocks,
-    compiler: Arc<Compiler>,
+    pub(crate) compiler: Arc<Compiler>,
     blas: OnceLock<crate::Result<Blas>>,
+    pub(crate) libraries: calls::Libraries,
+    /// Whether products in f32 may round their operands.
+    pub(crate) tf32: bool,
     is_lost: AtomicBool,
     /// Why it is lost.
     reason: Mutex<String>,
 }
 
 impl Open {
-    fn new(ordinal: i32, folder: Option<PathBuf>) -> crate::Result<Open> {
+    fn new(ordinal: i32, folder: Option<PathBuf>, tf32: bool) -> crate::Result<Open> {
         let gpu = Gpu::open(ordinal)?;
         gpu.keep_memory()?;
         let disk = folder.map(KernelCache::new);
@@ -52,7 +55,8 @@ impl Open {
         let transfers = Transfers::new(&gpu);
         let blocks = Blocks::default();
         let (blas, is_lost, reason) = (OnceLock::new(), AtomicBool::new(false), Mutex::default());
-        Ok(Open { gpu, transfers, blocks, compiler, blas, is_lost, reason })
+        let libraries = calls::Libraries::default();
+        Ok(Open { gpu, transfers, blocks, compiler, blas, libraries, tf32, is_lost, reason })
     }
 
     /// The library of matrix products, opened by the first.
@@ -145,6 +149,7 @@ pub struct CudaBackend {
     ordinal: i32,
     name: String,
     folder: Option<PathBuf>,
+    tf32: bool,
     open: OnceLock<std::result::Result<Arc<Open>, crate::Error>>,
 }
 
@@ -152,12 +157,20 @@ impl CudaBackend {
     /// The device with this number, counted as the driver does.
     pub fn new(ordinal: i32) -> CudaBackend {
         let (name, folder) = (format!("CUDA device {ordinal}"), KernelCache::usual_folder());
-        CudaBackend { ordinal, name, folder, open: OnceLock::new() }
+        let tf32 = std::env::var_os("CROSSOVER_TF32").is_some_and(|value| value == "1");
+        CudaBackend { ordinal, name, folder, tf32, open: OnceLock::new() }
     }
 
     /// Keeps compiled kernels in this folder, or nowhere. Before the device is opened.
     pub fn cache(mut self, folder: Option<PathBuf>) -> CudaBackend {
         self.folder = folder;
+        self
+    }
+
+    /// Whether products in f32 may round their operands to TF32, 10 bits of significand, which is several times as fast.
+    /// Off unless `CROSSOVER_TF32=1`: f32 is exact. Before the device is opened.
+    pub fn tf32(mut self, allowed: bool) -> CudaBackend {
+        self.tf32 = allowed;
         self
     }
 
@@ -177,7 +190,7 @@ impl CudaBackend {
     }
 
     fn opened(&self) -> std::result::Result<&Arc<Open>, &crate::Error> {
-        self.open.get_or_init(|| Open::new(self.ordinal, self.folder.clone()).map(Arc::new)).as_ref()
+        self.open.get_or_init(|| Open::new(self.ordinal, self.folder.clone(), self.tf32).map(Arc::new)).as_ref()
     }
 
     fn device(&self, during: &'static str) -> Result<&Arc<Open>> {
@@ -223,6 +236,11 @@ impl CudaBackend {
         finished.map_err(|error| open.failed(DURING, error))
     }
 
+    /// CUDA's libraries with whether each can be used, and why not; opens all of them.
+    pub fn libraries(&self) -> crate::Result<Vec<(&'static str, crate::Result<()>)>> {
+        self.opened().map(|open| open.library_reasons()).map_err(crate::Error::clone)
+    }
+
     /// What the compiler and its cache did since the device was opened.
     pub fn compiler(&self) -> CompilerCounts {
         self.opened().map(|open| open.compiler.counts()).unwrap_or_default()
@@ -257,6 +275,13 @@ impl Backend for CudaBackend {
 
     fn check(&self) -> Result<()> {
         self.device("opening it").map(drop)
+    }
+
+    fn missing(&self) -> Vec<String> {
+        let lacks = |(name, state): (&str, crate::Result<()>)| {
+            state.err().map(|reason| format!("without {name}: {reason}; the CPU does that work"))
+        };
+        self.libraries().map_or_else(|_| Vec::new(), |all| all.into_iter().filter_map(lacks).collect())
     }
 
     fn allocate(&self, bytes: usize) -> Result<Block> {
@@ -320,11 +345,7 @@ impl Backend for CudaBackend {
         let open = self.device("making a kernel ready")?;
         let fused = match kernel {
             Kernel::Fused(fused) => fused,
-            Kernel::Call(call) if call.op == CallOp::MatMul => return Ok(None),
-            Kernel::Call(call) => {
-                let what = format!("the call {:?}", call.op);
-                return Err(Error::Unsupported { device: self.name().to_string(), what });
-            }
+            Kernel::Call(call) => return calls::begin(open, call),
         };
         let source = crossover_codegen::fused(fused);
         let compilation = open.compiler.begin(&source.text);
@@ -334,9 +355,7 @@ impl Backend for CudaBackend {
     fn prepare(&self, kernel: &Kernel) -> Result<Box<dyn Executable>> {
         match (self.begin(kernel)?, kernel) {
             (Some(coming), _) => coming.wait(),
-            (None, Kernel::Call(call)) => {
-                Ok(Box::new(MatMul::new(self.device("preparing a product")?, call)?))
-            }
+            (None, Kernel::Call(call)) => calls::prepare(self.device("preparing a call")?, call),
             (None, Kernel::Fused(_)) => {
                 Err(Error::Internal("a fused kernel that nobody compiles".to_string()))
             }

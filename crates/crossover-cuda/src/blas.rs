@@ -13,6 +13,7 @@ use std::{
 };
 
 use crossover_core::DType;
+use crossover_plan::kernel::Activation;
 use libloading::Library;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -22,6 +23,9 @@ use crate::{Error, Gpu, Result, library, queue::Lane};
 const LIBRARY: &str = "libcublasLt";
 /// Most scratch memory that a product may ask for, in bytes: what the library recommends for Hopper.
 const WORKSPACE: u64 = 32 << 20;
+/// Attributes of a description: what is done to the result, and the row vector that is added.
+const EPILOGUE: c_int = 7;
+const BIAS: c_int = 8;
 /// Descriptions kept at most.
 const PRODUCTS: usize = 1024;
 
@@ -129,6 +133,11 @@ pub(crate) struct Shape {
     pub(crate) batch: i32,
     pub(crate) left: Side,
     pub(crate) right: Side,
+    /// Whether a row vector is added before the activation.
+    pub(crate) bias: bool,
+    pub(crate) activation: Activation,
+    /// Whether operands in f32 may be rounded to 10 bits of significand.
+    pub(crate) tf32: bool,
 }
 
 /// A product that is described and whose algorithm is chosen.
@@ -139,9 +148,11 @@ pub(crate) struct Product {
     choice: Choice,
     layout_destroy: Destroy,
     product_destroy: Destroy,
+    /// Held from naming a bias to queueing the product: the description has room for one.
+    naming: Mutex<()>,
 }
 
-// SAFETY: descriptions are only read once they are made.
+// SAFETY: descriptions are only read once they are made, but for the bias, which `naming` guards.
 unsafe impl Send for Product {}
 // SAFETY: as above.
 unsafe impl Sync for Product {}
@@ -174,11 +185,13 @@ impl Drop for Product {
 }
 
 /// Data type, compute type and scale type in the library's numbers, or `None` for what it does not multiply as we do.
-fn types(dtype: DType) -> Option<(c_int, c_int, c_int)> {
+fn types(dtype: DType, tf32: bool) -> Option<(c_int, c_int, c_int)> {
     const COMPUTE_32F: c_int = 68;
+    const COMPUTE_TF32: c_int = 77;
     const COMPUTE_64F: c_int = 70;
     // f32 is exact: the compute type that may round operands to fewer bits is another one.
     Some(match dtype {
+        DType::F32 if tf32 => (0, COMPUTE_TF32, 0),
         DType::F32 => (0, COMPUTE_32F, 0),
         DType::F64 => (1, COMPUTE_64F, 1),
         DType::F16 => (2, COMPUTE_32F, 0),
@@ -187,6 +200,19 @@ fn types(dtype: DType) -> Option<(c_int, c_int, c_int)> {
         DType::C128 => (5, COMPUTE_64F, 5),
         _ => return None,
     })
+}
+
+/// What is done to the result, in the library's numbers; 1 is nothing.
+fn epilogue(bias: bool, activation: Activation) -> u32 {
+    let activation = match activation {
+        Activation::None => 0,
+        Activation::Relu => 2,
+        Activation::Gelu => 32,
+    };
+    match activation | if bias { 4 } else { 0 } {
+        0 => 1,
+        some => some,
+    }
 }
 
 /// One and zero as the scale type of a dtype.
@@ -262,7 +288,7 @@ impl Blas {
 
     fn describe(&self, shape: &Shape) -> Result<Product> {
         let f = &self.functions;
-        let Some((data, compute, scale)) = types(shape.dtype) else {
+        let Some((data, compute, scale)) = types(shape.dtype, shape.tf32) else {
             let why = format!("products of {} are not its work", shape.dtype);
             return Err(Error::Library { library: LIBRARY, why });
         };
@@ -273,6 +299,7 @@ impl Blas {
             choice: Choice { algorithm: [0; 8], workspace: 0, state: 0, waves: 0.0, reserved: [0; 4] },
             layout_destroy: f.layout_destroy,
             product_destroy: f.product_destroy,
+            naming: Mutex::new(()),
         };
         // SAFETY: pointers are valid for the calls; attributes have the sizes that cublasLt.h gives them.
         unsafe {
@@ -282,6 +309,16 @@ impl Blas {
                 let status =
                     (f.product_set)(product.description, attribute, (&raw const operation).cast(), 4);
                 check("cublasLtMatmulDescSetAttribute", status)?;
+            }
+            let epilogue = epilogue(shape.bias, shape.activation);
+            if epilogue != 1 {
+                let status =
+                    (f.product_set)(product.description, EPILOGUE, (&raw const epilogue).cast(), 4);
+                check("cublasLtMatmulDescSetAttribute", status)?;
+            }
+            if shape.bias {
+                // An aligned address that is never read: the choice depends on there being one.
+                self.name_bias(&product, 256)?;
             }
             // By columns: a row-major matrix of r rows and c columns is one of c rows and r columns.
             let seen = |side: &Side, rows: u64, columns: u64| {
@@ -313,6 +350,15 @@ impl Blas {
             chosen?;
         }
         Ok(product)
+    }
+
+    /// Sets the address of the row vector that is added.
+    fn name_bias(&self, product: &Product, address: u64) -> Result<()> {
+        // SAFETY: the attribute is an address; the value is valid for the call.
+        let status = unsafe {
+            (self.functions.product_set)(product.description, BIAS, (&raw const address).cast(), 8)
+        };
+        check("cublasLtMatmulDescSetAttribute", status)
     }
 
     fn choose(&self, shape: &Shape, product: &mut Product, preference: Handle) -> Result<()> {
@@ -358,9 +404,18 @@ impl Blas {
         product: &Product,
         dtype: DType,
         [left, right, result]: [u64; 3],
+        bias: Option<u64>,
         workspace: u64,
     ) -> Result<()> {
         let (one, zero) = scales(dtype);
+        let _named = match bias {
+            Some(address) => {
+                let guard = product.naming.lock();
+                self.name_bias(product, address)?;
+                Some(guard)
+            }
+            None => None,
+        };
         let [first, second, third] = product.layouts;
         // SAFETY: the caller's contract; the result is not read since its factor is zero.
         let status = unsafe {

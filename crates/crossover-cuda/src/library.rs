@@ -3,7 +3,44 @@
 //! A variable names a file and nothing else is tried; otherwise the usual names, the folders of a CUDA toolkit, and the
 //! `nvidia/*` packages of Python environments.
 
+#![allow(unsafe_code)]
+
 use std::path::{Path, PathBuf};
+
+use libloading::Library;
+
+use crate::{Error, Result};
+
+/// Finds and opens a library.
+///
+/// # Safety
+/// Its initialisers must have no preconditions.
+pub(crate) unsafe fn open(stem: &'static str, variable: &str) -> Result<Library> {
+    let mut last = "no candidates".to_string();
+    for candidate in candidates(stem, variable) {
+        // SAFETY: the caller's contract.
+        match unsafe { Library::new(&candidate) } {
+            Ok(library) => return Ok(library),
+            Err(error) => last = error.to_string(),
+        }
+    }
+    let why = format!("not found; set {variable} to its path; the last answer was: {last}");
+    Err(Error::Library { library: stem, why })
+}
+
+/// A function of a library.
+///
+/// # Safety
+/// The function of this name has the type T, and is not called once the library is closed.
+pub(crate) unsafe fn symbol<T: Copy>(
+    library: &Library,
+    stem: &'static str,
+    name: &'static str,
+) -> Result<T> {
+    // SAFETY: the caller's contract.
+    let found = unsafe { library.get::<T>(name.as_bytes()) };
+    found.map(|f| *f).map_err(|_| Error::Symbol { library: stem, symbol: name })
+}
 
 /// Files to try for a library such as `libnvrtc`, in order.
 pub(crate) fn candidates(stem: &str, variable: &str) -> Vec<PathBuf> {

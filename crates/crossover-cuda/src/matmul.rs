@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crossover_core::{DType, Layout};
-use crossover_plan::kernel::{Call, Operand};
+use crossover_plan::kernel::{Activation, Call, CallOp, Operand};
 use crossover_runtime::{Error, Executable, Launch, Result};
 
 use crate::{
@@ -16,14 +16,17 @@ use crate::{
 /// A product made ready: one call of the library per point of `starts`.
 #[derive(Debug)]
 pub(crate) struct MatMul {
+    /// `None` where there is nothing to add up and the result is all zeros. Before the device, which closes the library
+    /// when it is dropped.
+    product: Option<Arc<Product>>,
     open: Arc<Open>,
     dtype: DType,
-    /// `None` where there is nothing to add up and the result is all zeros.
-    product: Option<Arc<Product>>,
     /// Bytes from the starts of left, right and result, one entry per call of the library.
     starts: Vec<[u64; 3]>,
     /// Bytes of the result.
     bytes: usize,
+    /// Bytes from the start of the third operand, the row vector that is added.
+    bias: Option<u64>,
 }
 
 /// Rows, columns, and how the library is to read them; `None` if it cannot.
@@ -57,9 +60,21 @@ fn alignment(offsets: impl Iterator<Item = u64>) -> u32 {
 impl MatMul {
     pub(crate) fn new(open: &Arc<Open>, call: &Call) -> Result<MatMul> {
         let unsupported = |what: String| Error::Unsupported { device: open.gpu.name().to_string(), what };
-        let [left, right] = &call.operands[..] else {
-            return Err(Error::Internal("a product of other than two operands".to_string()));
+        let (bias, activation) = match call.op {
+            CallOp::Linear { activation, .. } => (call.operands.get(2), activation),
+            _ => (None, Activation::None),
         };
+        let [left, right, ..] = &call.operands[..] else {
+            return Err(Error::Internal("a product of fewer than two operands".to_string()));
+        };
+        if call.op != CallOp::MatMul && call.dtype == DType::F32 && !open.tf32 {
+            // Measured on an H200, 1024x512 by 512x768: 36 µs as one call, the product alone 21.
+            return Err(unsupported("an exact f32 product with an epilogue: two kernels are faster".to_string()));
+        }
+        let bias = bias.map(|b| (b.layout.offset * b.dtype.size()) as u64);
+        if bias.is_some_and(|at| at % 16 != 0) {
+            return Err(unsupported("a bias that does not start at a multiple of 16 bytes".to_string()));
+        }
         let layouts = [&left.layout, &right.layout];
         let dtype = call.dtype;
         let awkward =
@@ -75,7 +90,10 @@ impl MatMul {
         };
         let bytes = call.layout.shape.size() * dtype.size();
         if bytes == 0 || *depth == 0 {
-            return Ok(MatMul { open: open.clone(), dtype, product: None, starts: Vec::new(), bytes });
+            if call.op != CallOp::MatMul {
+                return Err(unsupported("a sum of nothing with a bias or an activation".to_string()));
+            }
+            return Ok(MatMul { open: open.clone(), dtype, product: None, starts: Vec::new(), bytes, bias });
         }
         // The innermost leading axis longer than one is the batch of a call; calls walk over the others.
         let lead = &dims[..dims.len() - 2];
@@ -111,21 +129,25 @@ impl MatMul {
             batch,
             left,
             right,
+            bias: bias.is_some(),
+            activation,
+            tf32: open.tf32 && dtype == DType::F32,
         };
         let product = open.blas().and_then(|blas| blas.product(&shape));
         let product = product.map_err(|error| unsupported(format!("a product: {error}")))?;
-        Ok(MatMul { open: open.clone(), dtype, product: Some(product), starts, bytes })
+        Ok(MatMul { open: open.clone(), dtype, product: Some(product), starts, bytes, bias })
     }
 
     fn queue(&self, launch: &Launch<'_>, workspace: u64) -> crate::Result<()> {
-        let [left, right] = launch.inputs() else { return Ok(()) };
+        let [left, right, ..] = launch.inputs() else { return Ok(()) };
+        let bias = self.bias.zip(launch.inputs().get(2)).map(|(at, block)| block.address.0 + at);
         let result = launch.outputs()[0].address.0;
         let Some(product) = &self.product else { return self.open.gpu.zero(result, self.bytes) };
         let blas = self.open.blas()?;
         for start in &self.starts {
             let addresses = [left.address.0 + start[0], right.address.0 + start[1], result + start[2]];
             // SAFETY: the launch was checked against the call, so the matrices lie inside their blocks.
-            unsafe { blas.run(&self.open.gpu, product, self.dtype, addresses, workspace)? };
+            unsafe { blas.run(&self.open.gpu, product, self.dtype, addresses, bias, workspace)? };
         }
         Ok(())
     }

@@ -9,7 +9,15 @@ use std::{
     process::Command,
 };
 
+use crossover_core::{
+    DType, Layout, Shape,
+    ops::{
+        fft::{FftKind, FftScale},
+        linalg::LinalgOp,
+    },
+};
 use crossover_cuda::{CudaBackend, Gpu};
+use crossover_plan::kernel::{BufferId, Call, CallOp, Kernel, Operand};
 use crossover_runtime::Backend;
 
 /// Builds the fake driver into a folder of its own, or `None` where there is no compiler.
@@ -63,12 +71,32 @@ fn child() {
             println!("usable: {}", device.check().is_ok());
         }
         Ok("passing") => println!("usable: {}", failing().check().is_ok()),
+        Ok("libraries") => libraries(),
         Ok("full") => {
             let device = CudaBackend::new(0);
             println!("answer: {:?}", device.allocate(5000));
             println!("still open: {:?}", device.check().is_ok());
         }
         _ => {}
+    }
+}
+
+/// What is said about libraries, and about a call that needs one.
+fn libraries() {
+    let device = CudaBackend::new(0);
+    for line in device.missing() {
+        println!("missing: {line}");
+    }
+    let kind = FftKind::Forward;
+    let op = CallOp::Fft { kind, axes: [0].into_iter().collect(), scale: FftScale::One };
+    for op in [op, CallOp::Linalg(LinalgOp::Inv)] {
+        let layout = Layout::contiguous(Shape::from([100, 100]));
+        let operand = Operand { buffer: BufferId(0), dtype: DType::C64, layout: layout.clone() };
+        let call = Call { op, operands: vec![operand], output: BufferId(1), layout, dtype: DType::C64 };
+        match device.prepare(&Kernel::Call(call)) {
+            Ok(_) => println!("answer: ready"),
+            Err(error) => println!("answer: {error}"),
+        }
     }
 }
 
@@ -156,4 +184,24 @@ fn a_full_device_says_what_was_asked_for_and_what_is_free() {
     let text = play(&folder, "full", &[("FAKE_FULL", "1")]);
     assert!(text.contains("OutOfMemory") && text.contains("requested: 5000, free: 1000"), "{text}");
     assert!(text.contains("still open: true"), "{text}");
+}
+
+#[test]
+fn missing_and_incomplete_libraries_are_named_and_their_calls_refused() {
+    let Some(folder) = build("libraries", &[]) else { return };
+    // The driver is a library too, but none of transforms.
+    let other = folder.join("libcuda.so.1").display().to_string();
+    let variables =
+        [("CROSSOVER_CUBLASLT", "/nowhere"), ("CROSSOVER_CUFFT", &other), ("CROSSOVER_CUSOLVER", "/nowhere")];
+    let text = play(&folder, "libraries", &variables);
+    for line in [
+        "missing: without cuBLASLt (products): libcublasLt is not to be had",
+        "missing: without cuFFT (transforms): libcufft lacks the function cufftCreate; the CPU does that work",
+        "missing: without cuSOLVER (decompositions): libcusolver is not to be had: not found; set CROSSOVER_CUSOLVER",
+        "missing: without cuSOLVER (general eigenvalues): libcusolver is not to be had",
+        "answer: Fake GPU cannot run fft: libcufft lacks the function cufftCreate",
+        "answer: Fake GPU cannot run inv: libcusolver is not to be had",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
 }

@@ -73,9 +73,25 @@ static inline unsigned __shfl_down_sync(unsigned, unsigned value, int distance) 
     const unsigned lane = emulated_thread % 32 + distance;
     return emulated_exchange(value, lane < 32 ? emulated_thread + distance : emulated_thread);
 }
+static inline unsigned __shfl_up_sync(unsigned, unsigned value, unsigned distance) {
+    const unsigned lane = emulated_thread % 32;
+    return emulated_exchange(value, lane >= distance ? emulated_thread - distance : emulated_thread);
+}
 static inline unsigned __shfl_sync(unsigned, unsigned value, int lane) {
     return emulated_exchange(value, emulated_thread / 32 * 32 + lane);
 }
+static inline void __syncwarp() { emulated_wait(emulated_warp[emulated_thread / 32], 32); }
+static inline unsigned __match_any_sync(unsigned, unsigned value) {
+    const unsigned first = emulated_thread / 32 * 32;
+    emulated_slot[emulated_thread] = value;
+    __syncwarp();
+    unsigned equal = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) equal |= (unsigned)(emulated_slot[first + lane] == value) << lane;
+    __syncwarp();
+    return equal;
+}
+static inline int __popc(unsigned x) { return __builtin_popcount(x); }
+template <typename T> static inline T atomicAdd(T* to, T value) { const T old = *to; *to += value; return old; }
 
 static void emulated_start() {
     emulated_body(emulated_data);

@@ -3,7 +3,7 @@
 use crossover_core::{DType, ops::linalg::LinalgOp};
 
 use crate::{
-    kernel::{Call, CallOp, Extent, Fused, Kernel, StepOp},
+    kernel::{Activation, Call, CallOp, Extent, Fused, Kernel, StepOp},
     plan::{Buffer, Plan},
 };
 
@@ -49,7 +49,7 @@ impl Plan {
 
 /// Whether a kernel runs at the matrix rate.
 pub(crate) fn is_matrix(kernel: &Kernel) -> bool {
-    matches!(kernel, Kernel::Call(c) if c.op == CallOp::MatMul)
+    matches!(kernel, Kernel::Call(c) if matches!(c.op, CallOp::MatMul | CallOp::Linear { .. }))
 }
 
 pub(crate) fn kernel(kernel: &Kernel, buffers: &[Buffer]) -> Cost {
@@ -69,7 +69,9 @@ fn call_flops(call: &Call) -> u64 {
     let first = &call.operands[0].layout.shape;
     let complex = if call.operands[0].dtype.is_complex() { 4 } else { 1 };
     match &call.op {
-        CallOp::MatMul => 2 * result * first.dims().last().copied().unwrap_or(1) as u64 * complex,
+        CallOp::MatMul | CallOp::Linear { .. } => {
+            2 * result * first.dims().last().copied().unwrap_or(1) as u64 * complex
+        }
         CallOp::Scan { .. } => result,
         // About six transcendental functions and a dozen Philox rounds per element.
         CallOp::Sample(_) => 200 * result,
@@ -151,6 +153,14 @@ pub(crate) fn name(kernel: &Kernel) -> String {
         Kernel::Call(call) => {
             return match call.op {
                 CallOp::MatMul => "matmul",
+                CallOp::Linear { bias, activation } => match (bias, activation) {
+                    (true, Activation::None) => "matmul+bias",
+                    (true, Activation::Relu) => "matmul+bias+relu",
+                    (true, Activation::Gelu) => "matmul+bias+gelu",
+                    (false, Activation::Relu) => "matmul+relu",
+                    (false, Activation::Gelu) => "matmul+gelu",
+                    (false, Activation::None) => "matmul",
+                },
                 CallOp::Scan { .. } => "scan",
                 CallOp::Sample(sampler) => sampler.name(),
                 CallOp::Take { .. } => "take",

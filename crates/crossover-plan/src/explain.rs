@@ -66,6 +66,9 @@ impl Plan {
                     let _ = writeln!(out, "     {result} = {}({})", launch.name, operands.join(", "));
                 }
             }
+            if let Some(fold) = &launch.fold {
+                let _ = writeln!(out, "     on a GPU {} in one call, with kernel {}", fold.launch.name, at + 1);
+            }
         }
         let outputs: Vec<String> = self.outputs.iter().map(|&o| self.label(o)).collect();
         let _ = writeln!(out, "\nreturns {}", outputs.join(", "));

@@ -207,6 +207,17 @@ pub struct Operand {
     pub layout: Layout,
 }
 
+/// What the result of a product goes through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Activation {
+    /// Nothing.
+    None,
+    /// The larger of it and 0.
+    Relu,
+    /// GELU in its tanh form.
+    Gelu,
+}
+
 /// What a call does. Its output is row-major without gaps.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -215,6 +226,14 @@ pub enum CallOp {
     Sample(Sampler),
     /// Matrix product over the last two axes of two operands of equal rank; leading axes are equal.
     MatMul,
+    /// A matrix product, then a row vector added (the third operand) and an activation, without roundings in between. Only
+    /// ever in a [`Fold`](crate::Fold).
+    Linear {
+        /// Whether there is a third operand.
+        bias: bool,
+        /// What the sum goes through.
+        activation: Activation,
+    },
     /// Running sum or product along an axis, in the canonical order of scans.
     Scan {
         /// [`ReduceOp::Sum`] or [`ReduceOp::Prod`].

@@ -5,6 +5,7 @@
 mod cost;
 mod draft;
 mod explain;
+mod fold;
 mod fuse;
 pub mod kernel;
 mod lower;
@@ -12,4 +13,4 @@ mod plan;
 mod simplify;
 
 pub use cost::{Cost, Rates};
-pub use plan::{Buffer, Launch, Options, Plan, Role};
+pub use plan::{Buffer, Fold, Launch, Options, Plan, Role};

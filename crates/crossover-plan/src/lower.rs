@@ -69,7 +69,7 @@ pub(crate) fn plan(draft: &Draft, groups: Vec<Group>) -> Plan {
         };
         for kernel in kernels.into_iter().filter(writes_anything) {
             let cost = cost::kernel(&kernel, &buffers.all);
-            launches.push(Launch { name: cost::name(&kernel), kernel, cost, free: Vec::new() });
+            launches.push(Launch { name: cost::name(&kernel), kernel, cost, free: Vec::new(), fold: None });
         }
     }
     let outputs: Vec<BufferId> = draft.outputs.iter().map(|&item| buffers.of(item)).collect();

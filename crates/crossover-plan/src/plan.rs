@@ -5,7 +5,7 @@ use crossover_core::{DType, Graph, Result};
 use crate::{
     cost::Cost,
     draft::Draft,
-    fuse,
+    fold, fuse,
     kernel::{BufferId, Kernel},
     lower, simplify,
 };
@@ -61,6 +61,17 @@ pub struct Launch {
     pub cost: Cost,
     /// Computed buffers that nothing reads after this kernel.
     pub free: Vec<BufferId>,
+    /// One call for this kernel and the next, on devices that have it.
+    pub fold: Option<Box<Fold>>,
+}
+
+/// A call that does the work of a product and of the kernel after it.
+#[derive(Debug, Clone)]
+pub struct Fold {
+    /// The call.
+    pub launch: Launch,
+    /// The host scalar that must be 0 for it: the one a ReLU compares with.
+    pub zero: Option<u16>,
 }
 
 /// An executable form of a graph.
@@ -91,7 +102,11 @@ impl Plan {
     pub fn new(graph: &Graph, options: Options) -> Result<Plan> {
         let draft: Draft = simplify::graph(graph)?;
         let groups = fuse::draft(&draft, options);
-        Ok(lower::plan(&draft, groups))
+        let mut plan = lower::plan(&draft, groups);
+        if options.fusion {
+            fold::plan(&mut plan);
+        }
+        Ok(plan)
     }
 
     /// Bytes of the buffers the plan computes, outputs included.

@@ -166,6 +166,68 @@ fn a_matrix_product_is_a_call_and_its_bias_a_map() {
     insta::assert_snapshot!(plan.explain(None));
 }
 
+/// The name of the call that the first kernel and the second can be.
+fn fold(plan: &Plan) -> Option<&str> {
+    plan.launches[0].fold.as_ref().map(|fold| fold.launch.name.as_str())
+}
+
+/// A product of this dtype with something done to it.
+fn product(
+    dtype: DType,
+    then: impl FnOnce(&mut Graph, NodeId, NodeId) -> crossover_core::Result<NodeId>,
+) -> Plan {
+    plan(|g| {
+        let a = g.input(dtype, Shape::from([8, 16]))?;
+        let b = g.input(dtype, Shape::from([16, 4]))?;
+        let bias = g.input(dtype, Shape::from([4]))?;
+        let product = compose::matmul(g, &a, &b)?;
+        then(g, product, bias)
+    })
+}
+
+#[test]
+fn what_follows_a_product_alone_can_be_folded_in() {
+    let gelu = |g: &mut Graph, x: NodeId, _: NodeId| compose::unary(g, MapOp::Gelu, &x);
+    let relu = |g: &mut Graph, x: NodeId, bias: NodeId| {
+        let sum = compose::binary(g, MapOp::Add, &bias, &x)?;
+        let zero = compose::number(g, 0.into(), DType::BF16)?;
+        compose::binary(g, MapOp::Maximum, &sum, &zero)
+    };
+    assert_eq!(fold(&product(DType::F32, gelu)), Some("matmul+gelu"));
+    let plan = product(DType::BF16, relu);
+    assert_eq!(fold(&plan), Some("matmul+bias+relu"));
+    let fold = plan.launches[0].fold.as_ref().unwrap();
+    assert_eq!(fold.zero, Some(0));
+    assert_eq!(fold.launch.kernel.writes().collect::<Vec<_>>(), plan.outputs);
+}
+
+#[test]
+fn what_others_see_or_the_library_cannot_do_is_not_folded() {
+    let gelu = |g: &mut Graph, x: NodeId, _: NodeId| compose::unary(g, MapOp::Gelu, &x);
+    assert_eq!(fold(&product(DType::F64, gelu)), None);
+    // A column is added, not a row.
+    let column = product(DType::F32, |g, x, _| {
+        let bias = g.input(DType::F32, Shape::from([8, 1]))?;
+        compose::binary(g, MapOp::Add, &x, &bias)
+    });
+    assert_eq!(fold(&column), None);
+    let exponential = product(DType::F32, |g, x, _| compose::unary(g, MapOp::Exp, &x));
+    assert_eq!(fold(&exponential), None);
+    // The activation comes first.
+    let late = product(DType::F32, |g, x, bias| {
+        let x = compose::unary(g, MapOp::Gelu, &x)?;
+        compose::binary(g, MapOp::Add, &x, &bias)
+    });
+    assert_eq!(fold(&late), None);
+    let mut graph = Graph::new();
+    let a = graph.input(DType::F32, Shape::from([4, 4])).unwrap();
+    let x = compose::matmul(&mut graph, &a, &a).unwrap();
+    let y = compose::unary(&mut graph, MapOp::Gelu, &x).unwrap();
+    graph.output(y);
+    graph.output(x);
+    assert_eq!(fold(&Plan::new(&graph, Options::default()).unwrap()), None);
+}
+
 #[test]
 fn an_operand_read_in_two_orders_is_stored_between() {
     let plan = plan(|g| {

@@ -57,6 +57,10 @@ pub trait Backend: Send + Sync + 'static {
     fn check(&self) -> Result<()> {
         Ok(())
     }
+    /// What the device leaves to the host for want of a library, one line each; opens a device that is opened late.
+    fn missing(&self) -> Vec<String> {
+        Vec::new()
+    }
     /// Makes a kernel ready to run. Called once per plan; the result is cached with it.
     fn prepare(&self, kernel: &Kernel) -> Result<Box<dyn Executable>>;
     /// Starts to make a kernel ready without waiting for it; `None` where that takes no time worth speaking of.

@@ -13,7 +13,7 @@ use crossover_plan::{Launch as PlannedLaunch, Options, Plan, Role, kernel::Buffe
 use smallvec::SmallVec;
 
 use crate::{
-    Buffer, Device, Error, Executable, Machine, Placement, Prepared, Result,
+    Buffer, Device, Error, Executable, Machine, Placement, Prepared, Result, Signature,
     cache::PlanCache,
     place,
     trace::{Span, Trace},
@@ -166,8 +166,10 @@ impl Executor {
                 Role::Input(i) => Some(input(inputs, i as usize, buffer.bytes())?),
             });
         }
+        let mut done = false;
         for (at, launch) in plan.launches.iter().enumerate() {
-            self.launch(placement, prepared, at, launch, &mut buffers, scalars)?;
+            // A launch may have done the work of the next one too.
+            done = !done && self.launch(placement, prepared, at, launch, &mut buffers, scalars)?;
             for freed in &launch.free {
                 buffers[freed.0 as usize] = None;
             }
@@ -191,6 +193,7 @@ impl Executor {
         }
     }
 
+    /// Runs a launch; true if the next one is done with it.
     fn launch(
         &self,
         placement: Placement,
@@ -199,24 +202,61 @@ impl Executor {
         launch: &PlannedLaunch,
         buffers: &mut [Option<Arc<Buffer>>],
         scalars: &[Scalar],
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let device = match placement {
             Placement::Host => Device::HOST,
             Placement::On(device) => device,
             Placement::RoundRobin => Device(at % self.machine.devices().count()),
             Placement::Auto => self.choose(launch, buffers),
         };
-        if device != Device::HOST
-            && self.launch_away(device, placement, prepared, at, launch, buffers, scalars)?
-        {
-            return Ok(());
+        if device != Device::HOST {
+            if self.launch_folded(device, prepared, at, launch, buffers, scalars)? {
+                return Ok(true);
+            }
+            if self.launch_away(device, placement, prepared, at, launch, buffers, scalars)? {
+                return Ok(false);
+            }
         }
         let host = &**self.machine.backend(Device::HOST);
         let executable = prepared.executable(at, Device::HOST.0, host, true)?;
         let executable = executable.ok_or_else(|| {
             Error::Internal(format!("the host did not make kernel {at} ({}) ready", launch.name))
         })?;
-        self.launch_on(Device::HOST, executable, prepared, at, launch, buffers, scalars)
+        let signature = prepared.signature(at);
+        self.launch_on(Device::HOST, executable, prepared, signature, launch, buffers, scalars)?;
+        Ok(false)
+    }
+
+    /// Launches one call for this launch and the next, if the plan has one and the device can do it.
+    fn launch_folded(
+        &self,
+        device: Device,
+        prepared: &Prepared,
+        at: usize,
+        launch: &PlannedLaunch,
+        buffers: &mut [Option<Arc<Buffer>>],
+        scalars: &[Scalar],
+    ) -> Result<bool> {
+        let Some(fold) = &launch.fold else { return Ok(false) };
+        let is_zero = |slot: u16| scalars.get(slot as usize).is_some_and(|s| s.bits() == [0, 0]);
+        if !fold.zero.is_none_or(is_zero) {
+            return Ok(false);
+        }
+        let backend = &**self.machine.backend(device);
+        let Some((executable, signature)) = prepared.folded(at, device.0, backend) else {
+            return Ok(false);
+        };
+        let fresh: SmallVec<[BufferId; 1]> =
+            fold.launch.kernel.writes().filter(|id| buffers[id.0 as usize].is_none()).collect();
+        match self.launch_on(device, executable, prepared, signature, &fold.launch, buffers, scalars) {
+            Ok(()) => Ok(true),
+            Err(error) => {
+                for id in fresh {
+                    buffers[id.0 as usize] = None;
+                }
+                self.fall_back(device, &fold.launch, error)
+            }
+        }
     }
 
     fn choose(&self, launch: &PlannedLaunch, buffers: &[Option<Arc<Buffer>>]) -> Device {
@@ -255,7 +295,8 @@ impl Executor {
         // What this launch is the first to write.
         let fresh: SmallVec<[BufferId; 4]> =
             launch.kernel.writes().filter(|id| buffers[id.0 as usize].is_none()).collect();
-        match self.launch_on(device, executable, prepared, at, launch, buffers, scalars) {
+        let signature = prepared.signature(at);
+        match self.launch_on(device, executable, prepared, signature, launch, buffers, scalars) {
             Ok(()) => Ok(true),
             Err(error) => {
                 for id in fresh {
@@ -283,7 +324,7 @@ impl Executor {
         device: Device,
         executable: &dyn Executable,
         prepared: &Prepared,
-        at: usize,
+        signature: &Signature,
         launch: &PlannedLaunch,
         buffers: &mut [Option<Arc<Buffer>>],
         scalars: &[Scalar],
@@ -304,7 +345,7 @@ impl Executor {
         for id in launch.kernel.writes() {
             outputs.push(self.writable(prepared, id, device, buffers)?);
         }
-        let arguments = prepared.signature(at).launch(&inputs, &outputs, scalars)?;
+        let arguments = signature.launch(&inputs, &outputs, scalars)?;
         self.stats.launches.fetch_add(1, Ordering::Relaxed);
         let logs = tracing::enabled!(target: "crossover::launch", tracing::Level::TRACE);
         if !self.trace.is_on() && !logs {

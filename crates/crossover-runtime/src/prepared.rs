@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use crossover_plan::{Plan, kernel::Kernel};
+use crossover_plan::{Launch, Plan, kernel::Kernel};
 use smallvec::SmallVec;
 
 use crate::{Backend, Coming, Error, Executable, Result, Signature};
@@ -30,15 +30,19 @@ pub struct Prepared {
     /// One per device: whether all kernels have been begun there.
     begun: SmallVec<[AtomicBool; 2]>,
     signatures: Vec<Signature>,
+    /// Where a launch and the next can be one call: that call on every device.
+    folds: Vec<Option<(PerDevice, Signature)>>,
 }
 
 impl Prepared {
     pub(crate) fn new(plan: Plan, devices: usize) -> Prepared {
         let slots = || std::iter::repeat_with(Slot::default).take(devices).collect();
         let begun = std::iter::repeat_with(AtomicBool::default).take(devices).collect();
+        let fold = |l: &Launch| l.fold.as_ref().map(|f| (slots(), Signature::new(&f.launch.kernel)));
+        let folds = plan.launches.iter().map(fold).collect();
         let slots = plan.launches.iter().map(|_| slots()).collect();
         let signatures = plan.launches.iter().map(|l| Signature::new(&l.kernel)).collect();
-        Prepared { plan, slots, begun, signatures }
+        Prepared { plan, slots, begun, signatures, folds }
     }
 
     /// The plan.
@@ -91,6 +95,29 @@ impl Prepared {
         };
         let made = made.inspect_err(|error| slot.refuse(error))?;
         Ok(Some(&**slot.ready.get_or_init(|| made)))
+    }
+
+    /// The call that does the work of a launch and the next, where the plan has one and the device can do it.
+    pub(crate) fn folded(
+        &self,
+        launch: usize,
+        device: usize,
+        backend: &dyn Backend,
+    ) -> Option<(&dyn Executable, &Signature)> {
+        let (slots, signature) = self.folds[launch].as_ref()?;
+        let slot = &slots[device];
+        if slot.refused.get().is_some() {
+            return None;
+        }
+        if slot.ready.get().is_none() {
+            let fold = self.plan.launches[launch].fold.as_ref()?;
+            match backend.prepare(&fold.launch.kernel) {
+                Ok(made) => drop(slot.ready.set(made)),
+                // Two kernels do the same; only what may pass is tried again.
+                Err(error) => slot.refuse(&error),
+            }
+        }
+        slot.ready.get().map(|ready| (&**ready, signature))
     }
 }
 

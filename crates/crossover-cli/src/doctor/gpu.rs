@@ -19,6 +19,8 @@ pub struct Gpu {
     pub libcuda: Option<String>,
     /// Where arrays are computed, or why not on a GPU, and the remedy.
     pub reason: String,
+    /// What GPUs leave to the CPU for want of a CUDA library, and why.
+    pub gaps: Vec<String>,
 }
 
 /// Looks for NVIDIA devices and their driver.
@@ -50,7 +52,8 @@ pub fn probe() -> Gpu {
     };
     let used = !usable.is_empty();
     let devices = if used { usable } else { devices };
-    Gpu { used, devices, driver, libcuda: libcuda.map(|path| path.display().to_string()), reason }
+    let gaps = crossover::gpu_gaps().into_iter().map(|(device, why)| format!("{device} {why}")).collect();
+    Gpu { used, devices, driver, libcuda: libcuda.map(|path| path.display().to_string()), reason, gaps }
 }
 
 impl Gpu {

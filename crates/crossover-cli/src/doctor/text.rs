@@ -39,6 +39,9 @@ pub fn write(diagnosis: &Diagnosis) -> String {
     let gpu = &diagnosis.gpu;
     let names = if gpu.devices.is_empty() { "none in use".to_owned() } else { gpu.devices.join(", ") };
     line("gpu", format!("{names}: {}", gpu.reason));
+    for gap in &gpu.gaps {
+        line("", gap.clone());
+    }
     if let Some(driver) = &gpu.driver {
         line("", driver.clone());
     }

@@ -4,6 +4,7 @@
 //! interpreter of fused kernels.
 
 pub mod apply;
+pub mod calls;
 pub mod cases;
 mod dense;
 pub mod generate;

@@ -6,8 +6,11 @@
 mod arrays;
 mod bench;
 mod bits;
+mod calls;
 mod disk;
 mod leaks;
+mod libraries;
+mod linear;
 mod products;
 mod report;
 mod setup;
@@ -24,10 +27,11 @@ usage: crossover-gpu-test [FOLDER] [options]
 
   FOLDER         where gpu-test.json goes (default: out)
   --only LIST    only these parts, separated by commas:
-                 corpus, transfers, arrays, products, disk, bench, leaks, graphs
+                 corpus, transfers, arrays, products, linear, calls, libraries, disk, bench, leaks, graphs
   --graphs N     random graphs (default: 10000)
   --seed N       the first of them (default: 0)
   --seconds N    start no new graph after N seconds (default: 240)
+  --rows LIST    only time work whose name contains one of these, separated by commas
   --corpus PATH  case files (default: corpus beside the program)
   --first        only time the first result of a fresh process";
 
@@ -42,6 +46,7 @@ pub struct Options {
     graphs: u64,
     seed: u64,
     seconds: u64,
+    rows: Option<Vec<String>>,
     corpus: Option<PathBuf>,
     first: bool,
 }
@@ -53,6 +58,7 @@ fn parse() -> std::result::Result<Options, String> {
         graphs: 10_000,
         seed: 0,
         seconds: 240,
+        rows: None,
         corpus: None,
         first: false,
     };
@@ -65,6 +71,7 @@ fn parse() -> std::result::Result<Options, String> {
             "--graphs" => options.graphs = number(value("--graphs")?)?,
             "--seed" => options.seed = number(value("--seed")?)?,
             "--seconds" => options.seconds = number(value("--seconds")?)?,
+            "--rows" => options.rows = Some(value("--rows")?.split(',').map(str::to_owned).collect()),
             "--corpus" => options.corpus = Some(value("--corpus")?.into()),
             "--first" => options.first = true,
             "-h" | "--help" => return Err(String::new()),
@@ -110,11 +117,14 @@ fn run(options: &Options) -> Result<bool> {
     println!("{}", setup.describe());
     let mut report = Report::new(&options.folder, setup.describe());
     type Part = fn(&Setup, &Options, &mut Report) -> Result<()>;
-    let parts: [(&str, Part); 8] = [
+    let parts: [(&str, Part); 11] = [
         ("corpus", bits::corpus),
         ("transfers", transfers::run),
         ("arrays", arrays::run),
         ("products", products::run),
+        ("linear", linear::run),
+        ("calls", calls::run),
+        ("libraries", libraries::run),
         ("disk", disk::run),
         ("bench", bench::run),
         ("leaks", leaks::run),

@@ -2,7 +2,7 @@
 //!
 //! Names and shapes are those of `bench/gpu_peers.py`, which times other libraries on the same work.
 
-use crossover::{Array, DType, Key, Result, keepdims, random};
+use crossover::{Array, DType, Key, Result, Scatter, fft, keepdims, random, signal};
 
 /// One piece of work.
 pub struct Workload {
@@ -39,8 +39,52 @@ fn pi(dtype: DType, round: u64) -> Array {
     (x.square() + y.square()).less_equal(1.0).sum(()).astype(DType::F64) * (4.0 / SAMPLES as f64)
 }
 
-/// Everything that is timed on the device.
-pub fn all() -> Result<Vec<Workload>> {
+/// An embedding: rows of a table, and a sinusoid of positions.
+fn lookup(x: &[Array], _: u64) -> Array {
+    let angles = x[2].astype(DType::F32).expand_dims(-1) * &x[3];
+    let encoding = Array::stack(&[&angles.sin(), &angles.cos()], -1).reshape([2048, 512]);
+    x[0].take(&x[1], 0) + encoding
+}
+
+/// Work that is calls, alone and with what surrounds them.
+fn calls(list: &mut Vec<Workload>) {
+    let (f32, bf16) = (DType::F32, DType::BF16);
+    let mut add = |name, operands, work| list.push(Workload { name, bytes: 0, operands, work });
+    let linear: fn(&[Array], u64) -> Array = |x, _| (x[0].matmul(&x[1]) + &x[2]).gelu();
+    let layer = |m: usize, k: usize, n: usize, dtype| {
+        vec![normal(80, &[m, k], dtype), normal(81, &[k, n], dtype), normal(82, &[n], dtype)]
+    };
+    add("linear+bias+gelu 8192x4096x16384 bf16", layer(8192, 4096, 16384, bf16), linear);
+    add("linear+bias+gelu 1024x512x768 f32", layer(1024, 512, 768, f32), linear);
+    add(
+        "convolve 2048x2048 15x15 f32",
+        vec![normal(83, &[2048, 2048], f32), normal(84, &[15, 15], f32)],
+        |x, _| {
+            let options = signal::Options::new().method(signal::Method::Direct).mode(signal::Mode::Same);
+            signal::convolve_with(&x[0], &x[1], options)
+        },
+    );
+    let frequencies: Vec<f32> =
+        (0..256).map(|i| 10_000f64.powf(-2.0 * f64::from(i) / 512.0) as f32).collect();
+    let ids = random::integers::<i64>(&Key::new(85), [8, 2048], 0..50_000);
+    let table = normal(86, &[50_000, 512], f32);
+    let places = Array::arange(2048).astype(DType::I32);
+    add("lookup 50000x512 8x2048 f32", vec![table.clone(), ids.clone()], |x, _| x[0].take(&x[1], 0));
+    add("lookup+sinusoid 8x2048x512 f32", vec![table, ids, places, Array::from(frequencies)], lookup);
+    let long = normal(87, &[10_000_000], f32);
+    add("sort 1e7 f32", vec![long.clone()], |x, _| x[0].sort(0));
+    add("argsort 1e7 f32", vec![long.clone()], |x, _| x[0].argsort(0));
+    add("cumulative sum 1e7 f32", vec![long.clone()], |x, _| x[0].cumulative_sum(0));
+    let places = random::integers::<i64>(&Key::new(88), [10_000_000], 0..1_000_000);
+    add("scatter add 1e7 to 1e6 f32", vec![Array::zeros::<f32>([1_000_000]), places, long], |x, _| {
+        x[0].scatter(&[&x[1]], &x[2], Scatter::Add)
+    });
+    add("rfft 4096x4096 f32", vec![normal(89, &[4096, 4096], f32)], |x, _| fft::rfft(&x[0]));
+    add("fft2 4096x4096 c64", vec![normal(90, &[4096, 4096], DType::C64)], |x, _| fft::fft2(&x[0]));
+}
+
+/// Everything that is timed on the device; only names that contain one of `wanted`, if there are any.
+pub fn all(wanted: Option<&[String]>) -> Result<Vec<Workload>> {
     let mut list: Vec<Workload> = Vec::new();
     let gelu: fn(&[Array], u64) -> Array = |x, _| x[0].gelu();
     let softmax: fn(&[Array], u64) -> Array = |x, _| x[0].softmax(-1);
@@ -93,6 +137,8 @@ pub fn all() -> Result<Vec<Workload>> {
     multiply("matmul 5000 f64", &[5000, 5000], DType::F64);
     multiply("matmul 8192 bf16", &[8192, 8192], bf16);
     multiply("matmul 10x256 f32", &[10, 256, 256], f32);
+    calls(&mut list);
+    list.retain(|w| wanted.is_none_or(|parts| parts.iter().any(|part| w.name.contains(part.as_str()))));
     for workload in &list {
         for operand in &workload.operands {
             operand.eval()?;

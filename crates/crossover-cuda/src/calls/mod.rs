@@ -1,0 +1,179 @@
+//! Calls: what a plan asks for beside generated kernels.
+//!
+//! Most are [`Program`]s of our own kernels in `kernels/*.cu`, compiled and cached like generated ones; [`programs`] makes
+//! them without a device, so that they can be tested without one. Products, transforms and decompositions belong to
+//! CUDA's libraries. What nobody here can do is refused, and the host does it.
+//!
+//! What always holds: lookups, scatters, sorts, scans and convolutions have the bits of the host. Kernels take what
+//! depends on a structure (ranks, element sizes, which rule) from their text, and sizes as arguments.
+
+mod compress;
+mod convolve;
+mod decompose;
+mod libraries;
+mod lookup;
+mod order;
+mod own;
+mod program;
+mod scan;
+mod scatter;
+mod spectrum;
+mod views;
+
+use std::sync::Arc;
+
+use crossover_core::ops::linalg::LinalgOp;
+use crossover_plan::kernel::{Call, CallOp};
+use crossover_runtime::{Coming, Error, Executable, Result};
+
+use crate::{backend::Open, compiler::Compilation, matmul::MatMul};
+
+pub(crate) use libraries::Libraries;
+pub use program::{Cell, Program, Step};
+
+/// The programs of a call, one after another, or `None` for what libraries and the host do.
+///
+/// ```
+/// use crossover_core::{DType, Layout, Shape};
+/// use crossover_plan::kernel::{BufferId, Call, CallOp, Operand};
+/// let line = |buffer, dtype, n| Operand {
+///     buffer: BufferId(buffer),
+///     dtype,
+///     layout: Layout::contiguous(Shape::from([n])),
+/// };
+/// let call = Call {
+///     op: CallOp::Take { axis: 0 },
+///     operands: vec![line(0, DType::F32, 100), line(1, DType::I64, 7)],
+///     output: BufferId(2),
+///     layout: Layout::contiguous(Shape::from([7])),
+///     dtype: DType::F32,
+/// };
+/// let programs = crossover_cuda::calls::programs(&call).unwrap();
+/// assert_eq!(programs[0].steps[0].entry, "take");
+/// ```
+pub fn programs(call: &Call) -> Option<Vec<Program>> {
+    Some(match &call.op {
+        CallOp::Take { axis } => vec![lookup::take(call, *axis)],
+        CallOp::Gather { axis } => vec![lookup::gather(call, *axis)],
+        CallOp::Scatter { op, axis } => scatter::scatter(call, *op, *axis).to_vec(),
+        CallOp::Sort { axis, descending, indices } => {
+            vec![order::sort(call, *axis, *descending, *indices)?]
+        }
+        CallOp::SearchSorted { right } => vec![order::search(call, *right)],
+        CallOp::Compress => vec![compress::compress(call)],
+        CallOp::Scan { op, axis } => vec![scan::scan(call, *op, *axis)],
+        CallOp::Convolve { mode, boundary } => vec![convolve::convolve(call, *mode, *boundary)],
+        _ => return None,
+    })
+}
+
+/// What is made of the modules of a call.
+#[derive(Debug)]
+enum Plan {
+    Own(Vec<Program>),
+    Spectrum(Vec<spectrum::Pass>),
+    Decomposition(Box<decompose::Outline>),
+}
+
+impl Plan {
+    /// The plan of a call, or why the host does it.
+    fn new(call: &Call) -> std::result::Result<Plan, String> {
+        if let Some(programs) = programs(call) {
+            return Ok(Plan::Own(programs.into_iter().filter(|p| !p.steps.is_empty()).collect()));
+        }
+        match &call.op {
+            CallOp::Fft { kind, axes, scale } => {
+                Ok(Plan::Spectrum(spectrum::passes(call, *kind, axes, *scale)))
+            }
+            CallOp::Linalg(op) => Ok(Plan::Decomposition(Box::new(decompose::outline(call, *op)?))),
+            other => Err(format!("the call {other:?}")),
+        }
+    }
+
+    fn programs(&self) -> Vec<&Program> {
+        match self {
+            Plan::Own(programs) => programs.iter().collect(),
+            Plan::Spectrum(passes) => passes.iter().map(|pass| &pass.program).collect(),
+            Plan::Decomposition(outline) => outline.programs.iter().collect(),
+        }
+    }
+
+    /// Opens the library that the call needs, so that a missing one is known before anything is compiled.
+    fn check(&self, open: &Open, call: &Call) -> crate::Result<()> {
+        match (self, &call.op) {
+            (Plan::Spectrum(_), _) => open.fft().map(drop),
+            (_, CallOp::Linalg(LinalgOp::Eig | LinalgOp::EigVals)) => open.solver()?.general(),
+            (Plan::Decomposition(_), _) => open.solver().map(drop),
+            (Plan::Own(_), _) => Ok(()),
+        }
+    }
+}
+
+/// Every text that a call is made of, whoever runs it; for tests that compile without a device.
+pub fn texts(call: &Call) -> Vec<String> {
+    let plan = Plan::new(call).ok();
+    plan.map_or_else(Vec::new, |plan| plan.programs().iter().map(|p| p.text.clone()).collect())
+}
+
+/// A call on its way through the compiler.
+#[derive(Debug)]
+struct ComingCall {
+    open: Arc<Open>,
+    plan: Plan,
+    compilations: Vec<Arc<Compilation>>,
+}
+
+impl ComingCall {
+    fn made(&self) -> crate::Result<Box<dyn Executable>> {
+        let open = &self.open;
+        let made = self.compilations.iter().cloned();
+        Ok(match &self.plan {
+            Plan::Own(programs) => {
+                let programs: Vec<_> = programs.iter().cloned().zip(made).collect();
+                Box::new(own::OwnCall::new(open, &programs)?)
+            }
+            Plan::Spectrum(passes) => {
+                let passes: Vec<_> = passes.iter().cloned().zip(made).collect();
+                Box::new(spectrum::Spectrum::new(open, &passes)?)
+            }
+            Plan::Decomposition(outline) => {
+                Box::new(decompose::Decomposition::new(open, outline, &self.compilations)?)
+            }
+        })
+    }
+}
+
+impl Coming for ComingCall {
+    fn is_ready(&self) -> bool {
+        self.compilations.iter().all(|compilation| compilation.is_done())
+    }
+
+    fn wait(&self) -> Result<Box<dyn Executable>> {
+        self.made().map_err(|error| self.open.refused("making a call ready", error))
+    }
+}
+
+/// Starts to make a call ready; `None` where that takes no time worth speaking of.
+pub(crate) fn begin(open: &Arc<Open>, call: &Call) -> Result<Option<Box<dyn Coming>>> {
+    if matches!(call.op, CallOp::MatMul | CallOp::Linear { .. }) {
+        return Ok(None);
+    }
+    let refused = |what: String| Error::Unsupported { device: open.gpu.name().to_string(), what };
+    let plan = Plan::new(call).map_err(refused)?;
+    plan.check(open, call).map_err(|error| refused(format!("{}: {error}", call_name(call))))?;
+    let compilations = plan.programs().iter().map(|p| open.compiler.begin(&p.text)).collect();
+    Ok(Some(Box::new(ComingCall { open: open.clone(), plan, compilations })))
+}
+
+fn call_name(call: &Call) -> &'static str {
+    match &call.op {
+        CallOp::Fft { kind, .. } => kind.name(),
+        CallOp::Linalg(op) => op.name(),
+        _ => "a call",
+    }
+}
+
+/// Makes a call ready that needs no compiler.
+pub(crate) fn prepare(open: &Arc<Open>, call: &Call) -> Result<Box<dyn Executable>> {
+    Ok(Box::new(MatMul::new(open, call)?))
+}

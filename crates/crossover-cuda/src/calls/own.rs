@@ -1,0 +1,129 @@
+//! Programs that are compiled and loaded: addresses in, launches on the queue.
+
+#![allow(unsafe_code)]
+
+use std::{ffi::c_void, sync::Arc};
+
+use crossover_runtime::{Executable, Launch, Result};
+use smallvec::SmallVec;
+
+use super::program::{Cell, Program};
+use crate::{Module, backend::Open, compiler::Compilation, queue::Function};
+
+/// One launch.
+#[derive(Debug)]
+struct Entry {
+    function: Function,
+    blocks: u32,
+    threads: u32,
+    cells: Vec<Cell>,
+}
+
+/// Steps of programs that are ready to be queued.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    entries: Vec<Entry>,
+    /// Bytes of scratch; programs of one call use the same, one after another.
+    pub(crate) scratch: usize,
+    /// Keeps the functions of the entries valid.
+    _modules: Vec<Arc<Module>>,
+}
+
+impl Ready {
+    /// Waits for the compilations.
+    pub(crate) fn new(programs: &[(Program, Arc<Compilation>)]) -> crate::Result<Ready> {
+        let (mut entries, mut modules, mut scratch) = (Vec::new(), Vec::new(), 0);
+        for (program, compilation) in programs {
+            let module = compilation.wait()?;
+            for step in &program.steps {
+                entries.push(Entry {
+                    function: module.function(step.entry)?,
+                    blocks: step.blocks,
+                    threads: step.threads,
+                    cells: step.cells.clone(),
+                });
+            }
+            scratch = scratch.max(program.scratch);
+            modules.push(module);
+        }
+        Ok(Ready { entries, scratch, _modules: modules })
+    }
+
+    /// Queues the launches of a range of steps.
+    ///
+    /// # Safety
+    /// Addresses of inputs, of the result and of the scratch lead to the blocks that the programs were made for.
+    pub(crate) unsafe fn queue(
+        &self,
+        open: &Open,
+        range: std::ops::Range<usize>,
+        inputs: &[u64],
+        output: u64,
+        scratch: u64,
+    ) -> crate::Result<()> {
+        let mut addresses: SmallVec<[u64; 24]> = SmallVec::new();
+        let mut pointers: SmallVec<[*mut c_void; 24]> = SmallVec::new();
+        for entry in &self.entries[range] {
+            addresses.clear();
+            pointers.clear();
+            addresses.extend(entry.cells.iter().map(|cell| match cell {
+                Cell::Input(i, at) => inputs[*i] + at,
+                Cell::Output(at) => output + at,
+                Cell::Scratch(at) => scratch + at,
+                Cell::Value(_) => 0,
+            }));
+            for (cell, address) in entry.cells.iter().zip(&mut addresses) {
+                pointers.push(match cell {
+                    // The driver reads parameters only.
+                    Cell::Value(words) => words.as_ptr().cast_mut().cast(),
+                    _ => std::ptr::from_mut(address).cast(),
+                });
+            }
+            // SAFETY: the cells follow the parameters of the entry point; the caller's contract for addresses, and
+            // blocks are given back on this lane.
+            unsafe { open.gpu.start(entry.function, entry.blocks, entry.threads, &mut pointers)? };
+        }
+        Ok(())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+}
+
+/// A call of our own kernels, made ready.
+#[derive(Debug)]
+pub(super) struct OwnCall {
+    open: Arc<Open>,
+    ready: Ready,
+}
+
+impl OwnCall {
+    pub(super) fn new(
+        open: &Arc<Open>,
+        programs: &[(Program, Arc<Compilation>)],
+    ) -> crate::Result<OwnCall> {
+        Ok(OwnCall { open: open.clone(), ready: Ready::new(programs)? })
+    }
+}
+
+impl Executable for OwnCall {
+    fn run(&self, launch: &Launch<'_>) -> Result<()> {
+        const DURING: &str = "running a call";
+        self.open.check(DURING)?;
+        self.open.gpu.bind().map_err(|e| self.open.failed(DURING, e))?;
+        let inputs: SmallVec<[u64; 3]> = launch.inputs().iter().map(|b| b.address.0).collect();
+        let bytes = self.ready.scratch;
+        let scratch = if bytes > 0 { self.open.take(bytes)? } else { 0 };
+        let output = launch.outputs()[0].address.0;
+        // SAFETY: the launch was checked against the call, so every element lies inside its block; indices are clamped or
+        // looked at before they are used.
+        let queued =
+            unsafe { self.ready.queue(&self.open, 0..self.ready.len(), &inputs, output, scratch) };
+        if bytes > 0 {
+            // In the order of the stream: the launches above come first.
+            self.open.give(scratch, bytes);
+        }
+        queued.map_err(|e| self.open.failed(DURING, e))
+    }
+}

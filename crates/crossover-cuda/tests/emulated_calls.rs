@@ -1,0 +1,166 @@
+//! Hand-written kernels run on the host by a small emulator and agree with the reference interpreter, bit for bit.
+//!
+//! Needs `g++`; without it the test says that it was not run.
+
+#![allow(unsafe_code)]
+
+use std::{collections::HashMap, ffi::c_void, fmt::Write as _, path::PathBuf, process::Command};
+
+use crossover_cuda::{
+    calls::{Cell, Program, programs},
+    proof::calls::{CallCase, random_call, random_convolution},
+};
+use libloading::Library;
+
+/// Every text once, in a namespace of its own, with a wrapper per entry point.
+fn library(name: &str, programs: &[&Program]) -> Option<(Library, HashMap<String, usize>)> {
+    let mut numbers: HashMap<String, usize> = HashMap::new();
+    let mut units = String::from("#include \"emulator.hpp\"\n");
+    for program in programs.iter().filter(|p| !p.steps.is_empty()) {
+        if !numbers.contains_key(&program.text) {
+            let number = numbers.len();
+            numbers.insert(program.text.clone(), number);
+            let text = program.text.replace("extern \"C\" __global__", "static __global__");
+            let _ = writeln!(units, "namespace unit{number} {{\n{text}}}");
+            for name in text.lines().filter_map(|line| line.strip_prefix("#define ")) {
+                let _ = writeln!(units, "#undef {}", name.split(' ').next().unwrap_or(name));
+            }
+        }
+        let number = numbers[&program.text];
+        for step in &program.steps {
+            let entry = step.entry;
+            let wrapper = format!("run{number}_{entry}");
+            let signature = format!("void {wrapper}(unsigned");
+            if !units.contains(&signature) {
+                let _ = writeln!(
+                    units,
+                    "extern \"C\" {signature} grid, unsigned block, void** args) {{ \
+                     emulated_launch(unit{number}::{entry}, grid, block, args, true); }}"
+                );
+            }
+        }
+    }
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let (text, library) = (folder.join(format!("{name}.cpp")), folder.join(format!("{name}.so")));
+    std::fs::write(&text, units).expect("the target folder can be written");
+    let flags = ["-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off", "-fno-strict-aliasing", "-mfma"];
+    let status = Command::new("g++")
+        .args(flags)
+        .arg("-I")
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests"))
+        .arg(&text)
+        .arg("-o")
+        .arg(&library)
+        .status();
+    match status {
+        Ok(status) => assert!(status.success(), "g++ refused {}", text.display()),
+        Err(error) => {
+            println!("not run: g++ could not be started: {error}");
+            return None;
+        }
+    }
+    // SAFETY: the library was just built from our kernels; its initialisers do nothing.
+    Some((unsafe { Library::new(&library) }.expect("a library that was just linked loads"), numbers))
+}
+
+/// Bytes aligned as device memory is.
+struct Aligned {
+    cells: Vec<[u64; 8]>,
+    start: usize,
+}
+
+impl Aligned {
+    fn new(bytes: &[u8]) -> Aligned {
+        let cells = vec![[0; 8]; bytes.len() / 64 + 2];
+        let start = cells.as_ptr().addr().wrapping_neg() % 64;
+        let mut out = Aligned { cells, start };
+        out.slice(bytes.len()).copy_from_slice(bytes);
+        out
+    }
+
+    fn slice(&mut self, bytes: usize) -> &mut [u8] {
+        assert!(self.start + bytes <= self.cells.len() * 64);
+        // SAFETY: inside the allocation, any bytes are valid.
+        unsafe { std::slice::from_raw_parts_mut(self.cells.as_mut_ptr().cast::<u8>().add(self.start), bytes) }
+    }
+
+    fn address(&mut self) -> u64 {
+        self.slice(0).as_ptr().addr() as u64
+    }
+}
+
+fn run(library: &Library, numbers: &HashMap<String, usize>, case: &CallCase, programs: &[Program]) -> Vec<u8> {
+    let mut inputs: Vec<Aligned> = case.operands.iter().map(|b| Aligned::new(b)).collect();
+    let mut output = Aligned::new(&vec![0xa5; case.want.len()]);
+    for program in programs {
+        let mut scratch = Aligned::new(&vec![0xcc; program.scratch]);
+        for step in &program.steps {
+            let mut addresses: Vec<u64> = step
+                .cells
+                .iter()
+                .map(|cell| match cell {
+                    Cell::Input(i, at) => inputs[*i].address() + at,
+                    Cell::Output(at) => output.address() + at,
+                    Cell::Scratch(at) => scratch.address() + at,
+                    Cell::Value(_) => 0,
+                })
+                .collect();
+            let pointer = |(cell, address): (&Cell, &mut u64)| match cell {
+                Cell::Value(words) => words.as_ptr().cast_mut().cast::<c_void>(),
+                _ => std::ptr::from_mut(address).cast(),
+            };
+            let mut pointers: Vec<*mut c_void> = step.cells.iter().zip(&mut addresses).map(pointer).collect();
+            let name = format!("run{}_{}", numbers[&program.text], step.entry);
+            // SAFETY: the wrapper takes these arguments, and the cells follow the parameters of its entry point.
+            unsafe {
+                let run = library
+                    .get::<unsafe extern "C" fn(u32, u32, *mut *mut c_void)>(name.as_bytes())
+                    .expect("every entry has its wrapper");
+                run(step.blocks, step.threads, pointers.as_mut_ptr());
+            }
+        }
+    }
+    output.slice(case.want.len()).to_vec()
+}
+
+fn check(name: &str, cases: &[CallCase]) {
+    let all: Vec<Vec<Program>> =
+        cases.iter().map(|c| programs(&c.call).expect("our own kernels do these")).collect();
+    let Some((library, numbers)) = library(name, &all.iter().flatten().collect::<Vec<_>>()) else { return };
+    for (case, programs) in cases.iter().zip(&all) {
+        let got = run(&library, &numbers, case, programs);
+        let size = case.call.dtype.size();
+        if let Some(place) = (0..got.len()).find(|&i| got[i] != case.want[i]) {
+            let at = place / size * size;
+            panic!(
+                "{}: element {} is {:x?}, not {:x?}\n{:?}",
+                case.name,
+                place / size,
+                &got[at..at + size],
+                &case.want[at..at + size],
+                case.call,
+            );
+        }
+    }
+}
+
+fn calls(seeds: std::ops::Range<u64>, large: bool) -> Vec<CallCase> {
+    seeds.filter_map(|seed| random_call(seed, large)).filter(|case| !case.want.is_empty()).collect()
+}
+
+#[test]
+fn random_calls_agree_with_the_interpreter() {
+    check("calls", &calls(0..240, false));
+}
+
+#[test]
+fn calls_of_several_blocks_agree_with_the_interpreter() {
+    check("large_calls", &calls(1000..1056, true));
+}
+
+#[test]
+fn convolutions_agree_with_the_interpreter() {
+    let mut cases: Vec<CallCase> = (0..90).filter_map(|seed| random_convolution(seed, false)).collect();
+    cases.extend((200..208).filter_map(|seed| random_convolution(seed, true)));
+    check("convolutions", &cases);
+}
