@@ -3,6 +3,39 @@
 // Compiled by NVRTC without headers: builtin functions and types only. 16-bit floats are converted by bit
 // operations that mirror `crossover_core::ops::cast`, so that both devices give the same bits for every argument.
 
+// == start ==
+// A grid may start while the one before it ends: nothing is read or written before this.
+__device__ __forceinline__ void xo_wait() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// == quotient ==
+// n / d for n below 2^31, from magic = floor(2^(31+s) / d) + 1 and shift = s - 1, where s = ceil(log2 d): exact.
+__device__ __forceinline__ index_t xo_quotient(index_t n, index_t magic, index_t shift) {
+    const unsigned high = (unsigned)(((unsigned long long)(unsigned)n * (unsigned)magic) >> 32);
+    return (index_t)(high >> (unsigned)shift);
+}
+
+// == divide ==
+// The quotient of numbers far from both ends of their range, rounded correctly, without a branch. Others, zeros and
+// NaNs clear `fine`, and what is returned for them means nothing.
+__device__ __forceinline__ float xo_quick_divide(float a, float b, bool& fine) {
+    const float least = 0x1p-60f, most = 0x1p60f;
+    fine = fine && fabsf(a) > least && fabsf(a) < most && fabsf(b) > least && fabsf(b) < most;
+#ifdef __CUDA_ARCH__
+    float inverse;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(b));
+    // The device's own division between its checks: one step towards the inverse, and one towards the quotient.
+    inverse = fmaf(inverse, fmaf(-b, inverse, 1.0f), inverse);
+    const float near = a * inverse;
+    return fmaf(inverse, fmaf(-b, near, a), near);
+#else
+    return a / b;
+#endif
+}
+
 // == complex ==
 template <typename T>
 struct xo_complex {
@@ -32,12 +65,19 @@ __device__ __forceinline__ Complex<T> xo_canonical(Complex<T> z) {
 __device__ __forceinline__ float xo_widen_f16(unsigned short bits) {
     const unsigned sign = ((unsigned)bits & 0x8000u) << 16;
     const unsigned magnitude = (unsigned)bits & 0x7fffu;
+#ifdef __CUDA_ARCH__
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+    // The device makes one NaN of all; movement keeps what was loaded.
+    return value == value ? value : __int_as_float((int)((magnitude << 13) | 0x7f800000u | sign));
+#else
     // Subnormals: the significand as an integer times 2^-24, which is exact.
     const unsigned subnormal = (unsigned)__float_as_int((float)magnitude * __int_as_float(0x33800000));
     const unsigned value = magnitude >= 0x7c00u ? (magnitude << 13) | 0x7f800000u
                          : magnitude < 0x0400u ? subnormal
                                                : (magnitude << 13) + 0x38000000u;
     return __int_as_float((int)(value | sign));
+#endif
 }
 
 // Rounds to nearest even. A NaN keeps its sign and the leading bits of its payload, so that movement keeps what was
@@ -57,8 +97,35 @@ __device__ __forceinline__ unsigned short xo_narrow_f16(float x) {
 }
 
 // The same with every NaN made canonical: what a computed value becomes in memory.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+// Two at once. The device's own NaN is the largest number of 16 bits, the canonical one next above infinity: the
+// smaller of the two is what we want, and any other value stays.
+__device__ __forceinline__ unsigned xo_settle2_f16(float low, float high) {
+    unsigned pair;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+    asm("min.s16x2 %0, %0, %1;" : "+r"(pair) : "r"(0x7e007e00u));
+    return pair;
+}
+#endif
+
 __device__ __forceinline__ unsigned short xo_settle_f16(float x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    return (unsigned short)xo_settle2_f16(x, 0.0f);
+#else
     return x != x ? (unsigned short)0x7e00u : xo_narrow_f16(x);
+#endif
+}
+
+// An even number of neighbours.
+template <int V>
+__device__ __forceinline__ void xo_settle_f16(unsigned short (&to)[V], const float (&from)[V]) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    #pragma unroll
+    for (int k = 0; k < V; k += 2) reinterpret_cast<unsigned*>(to)[k / 2] = xo_settle2_f16(from[k], from[k + 1]);
+#else
+    #pragma unroll
+    for (int k = 0; k < V; ++k) to[k] = xo_settle_f16(from[k]);
+#endif
 }
 
 __device__ __forceinline__ float xo_round_f16(float x) { return xo_widen_f16(xo_settle_f16(x)); }
@@ -75,8 +142,33 @@ __device__ __forceinline__ unsigned short xo_narrow_bf16(float x) {
     return (unsigned short)(x != x ? nan : rounded);
 }
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+__device__ __forceinline__ unsigned xo_settle2_bf16(float low, float high) {
+    unsigned pair;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+    asm("min.s16x2 %0, %0, %1;" : "+r"(pair) : "r"(0x7fc07fc0u));
+    return pair;
+}
+#endif
+
 __device__ __forceinline__ unsigned short xo_settle_bf16(float x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    return (unsigned short)xo_settle2_bf16(x, 0.0f);
+#else
     return x != x ? (unsigned short)0x7fc0u : xo_narrow_bf16(x);
+#endif
+}
+
+// An even number of neighbours.
+template <int V>
+__device__ __forceinline__ void xo_settle_bf16(unsigned short (&to)[V], const float (&from)[V]) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    #pragma unroll
+    for (int k = 0; k < V; k += 2) reinterpret_cast<unsigned*>(to)[k / 2] = xo_settle2_bf16(from[k], from[k + 1]);
+#else
+    #pragma unroll
+    for (int k = 0; k < V; ++k) to[k] = xo_settle_bf16(from[k]);
+#endif
 }
 
 __device__ __forceinline__ float xo_round_bf16(float x) { return xo_widen_bf16(xo_settle_bf16(x)); }
@@ -174,6 +266,54 @@ __device__ __forceinline__ void xo_write(T* to, const xo_pack<T, V>& pack, index
     #pragma unroll
     for (int k = 0; k < V; ++k) {
         if (k < left) to[k] = pack.v[k];
+    }
+}
+
+// == table ==
+// Results of 16 bits for arguments of 16 bits: `table` has all 65536 of them, and every block a copy at hand. `Whole`
+// says that the number of elements is a multiple of 8.
+template <bool Whole>
+__device__ __forceinline__ void xo_look_up(
+    const unsigned short* from, unsigned short* to, index_t count, const unsigned short* table)
+{
+    typedef xo_pack<unsigned short, 8> pack;
+#ifdef __CUDA_ARCH__
+    extern __shared__ pack xo_results[];
+#else
+    static pack xo_results[8192];
+#endif
+    for (int i = threadIdx.x; i < 8192; i += 1024) xo_results[i] = reinterpret_cast<const pack*>(table)[i];
+    __syncthreads();
+    const unsigned short* results = reinterpret_cast<const unsigned short*>(xo_results);
+    for (index_t group = (index_t)blockIdx.x * 2048 + threadIdx.x; group * 8 < count; group += (index_t)gridDim.x * 2048) {
+        pack m[2];
+        #pragma unroll
+        for (int u = 0; u < 2; ++u) {
+            const index_t i = (group + u * 1024) * 8;
+            if (i < count) m[u] = xo_read<8>(from + i, Whole ? 8 : count - i);
+        }
+        #pragma unroll
+        for (int u = 0; u < 2; ++u) {
+            const index_t i = (group + u * 1024) * 8;
+            if (i < count) {
+                pack w;
+                #pragma unroll
+                for (int k = 0; k < 4; ++k) {
+                    const unsigned pair = reinterpret_cast<const unsigned*>(m[u].v)[k];
+                    const unsigned low = results[pair & 0xffffu], high = results[pair >> 16];
+                    reinterpret_cast<unsigned*>(w.v)[k] = low | high << 16;
+                }
+#ifdef __CUDA_ARCH__
+                if (Whole) {
+                    // Nobody reads it before it has left the caches.
+                    const unsigned* words = reinterpret_cast<const unsigned*>(w.v);
+                    __stcs(reinterpret_cast<uint4*>(to + i), make_uint4(words[0], words[1], words[2], words[3]));
+                    continue;
+                }
+#endif
+                xo_write<8>(to + i, w, Whole ? 8 : count - i);
+            }
+        }
     }
 }
 
@@ -285,7 +425,7 @@ __device__ __forceinline__ void xo_combine_columns(
             T ahead[16];
             #pragma unroll
             for (int u = 0; u < 16; ++u) {
-                if (r + u < count) ahead[u] = segment[(r + u) * inner];
+                ahead[u] = segment[(r + u < count ? r + u : count - 1) * inner];
             }
             #pragma unroll
             for (int u = 0; u < 16; ++u) {
