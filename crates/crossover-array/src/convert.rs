@@ -77,7 +77,8 @@ fn enter_by_large_pages(start: *mut u8, bytes: usize) {
     {
         const PAGE: usize = 4096;
         let skip = start.align_offset(PAGE);
-        if let Some(whole) = bytes.checked_sub(skip).map(|left| left / PAGE * PAGE).filter(|&whole| whole > 0) {
+        if let Some(whole) = bytes.checked_sub(skip).map(|left| left / PAGE * PAGE).filter(|&whole| whole > 0)
+        {
             // SAFETY: whole pages inside an allocation of this process; the advice changes nothing about its contents.
             // That the system does not follow it is no error.
             unsafe { libc::madvise(start.wrapping_add(skip).cast(), whole, libc::MADV_HUGEPAGE) };

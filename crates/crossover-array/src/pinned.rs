@@ -36,7 +36,9 @@ impl AsRef<[u8]> for Memory {
         match self {
             Memory::Locked(memory) => memory.bytes(),
             // SAFETY: the words are initialised and at least as long as the bytes.
-            Memory::Ordinary(words, bytes) => unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), *bytes) },
+            Memory::Ordinary(words, bytes) => unsafe {
+                std::slice::from_raw_parts(words.as_ptr().cast(), *bytes)
+            },
         }
     }
 }
@@ -117,7 +119,11 @@ impl<T: Element> From<Pinned<T>> for Array {
         match Buffer::from_owner(runtime.machine(), Arc::new(memory), size_of::<T>()) {
             Some(buffer) => Array::from_buffer(buffer, ty, location),
             None => {
-                let what = format!("page-locked memory of the host ({:?}) is not aligned for {}", Device::HOST, T::DTYPE);
+                let what = format!(
+                    "page-locked memory of the host ({:?}) is not aligned for {}",
+                    Device::HOST,
+                    T::DTYPE
+                );
                 Array::failed(Error::new(RuntimeError::Internal(what), location))
             }
         }

@@ -64,7 +64,8 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     match arguments.action {
         Action::Ls { json } => {
             let found = cache.as_ref().map(KernelCache::entries).transpose();
-            let found = found.with_context(|| format!("could not list {}", folder.as_deref().unwrap_or("")))?;
+            let found =
+                found.with_context(|| format!("could not list {}", folder.as_deref().unwrap_or("")))?;
             let now = SystemTime::now();
             let entry = |e: crossover_cuda::CacheEntry| Entry {
                 file: e.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -78,8 +79,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         }
         Action::Clear { json } => {
             let cleared = cache.as_ref().map(KernelCache::clear).transpose();
-            let (removed, bytes) =
-                cleared.with_context(|| format!("could not clear {}", folder.as_deref().unwrap_or("")))?.unwrap_or((0, 0));
+            let (removed, bytes) = cleared
+                .with_context(|| format!("could not clear {}", folder.as_deref().unwrap_or("")))?
+                .unwrap_or((0, 0));
             let done = Cleared { folder, removed, bytes };
             if json {
                 report::json(&done)?;
@@ -94,7 +96,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
 
 impl Listing {
     fn text(&self) -> String {
-        let Some(folder) = &self.folder else { return "nothing is kept: CROSSOVER_CACHE is off\n".to_owned() };
+        let Some(folder) = &self.folder else {
+            return "nothing is kept: CROSSOVER_CACHE is off\n".to_owned();
+        };
         let mut out = String::new();
         for entry in &self.entries {
             let architecture = entry.made_for.split(' ').next().unwrap_or("");

@@ -79,7 +79,11 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     }
     let kernels = runtime.kernels().into_iter().map(|(at, record)| Kernel::new(at, record, arguments.source));
     let listing = Listing { device, kernels: kernels.collect() };
-    if arguments.json { report::json(&listing)? } else { report::text(&listing.text())? }
+    if arguments.json {
+        report::json(&listing)?
+    } else {
+        report::text(&listing.text())?
+    }
     Ok(true)
 }
 
@@ -93,7 +97,12 @@ impl Kernel {
             launches: record.launches,
             reused: record.reused,
             entries: (record.entries.into_iter())
-                .map(|e| Entry { name: e.name, registers: e.registers, shared_bytes: e.shared, local_bytes: e.local })
+                .map(|e| Entry {
+                    name: e.name,
+                    registers: e.registers,
+                    shared_bytes: e.shared,
+                    local_bytes: e.local,
+                })
                 .collect(),
             source: source.then_some(record.source),
         }
@@ -103,11 +112,22 @@ impl Kernel {
 impl Listing {
     fn text(&self) -> String {
         let mut out = format!("{}\n\n", self.device);
-        let _ = writeln!(out, "{:<44} {:>10} {:>9} {:>7}  entry points", "kernel", "compiled", "launches", "reused");
+        let _ = writeln!(
+            out,
+            "{:<44} {:>10} {:>9} {:>7}  entry points",
+            "kernel", "compiled", "launches", "reused"
+        );
         for kernel in &self.kernels {
             let compiled = kernel.compile_ms.map_or("from disk".to_owned(), |ms| units::seconds(ms * 1e-3));
             let entries: Vec<String> = (kernel.entries.iter())
-                .map(|e| format!("{} ({} registers, {} shared)", e.name, e.registers, units::bytes(e.shared_bytes.into())))
+                .map(|e| {
+                    format!(
+                        "{} ({} registers, {} shared)",
+                        e.name,
+                        e.registers,
+                        units::bytes(e.shared_bytes.into())
+                    )
+                })
                 .collect();
             let _ = writeln!(
                 out,

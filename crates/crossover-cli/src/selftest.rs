@@ -67,7 +67,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let start = Instant::now();
     let (mut compared, mut bytes, mut differences) = (0, 0, Vec::new());
     let bar = ProgressBar::new(arguments.graphs);
-    bar.set_style(ProgressStyle::with_template("{bar:40} {pos}/{len} graphs, {eta} left").context("a progress bar")?);
+    bar.set_style(
+        ProgressStyle::with_template("{bar:40} {pos}/{len} graphs, {eta} left").context("a progress bar")?,
+    );
     for seed in arguments.seed..arguments.seed + arguments.graphs {
         bar.inc(1);
         let graph = reference::random_graph(seed, &GraphOptions { matmul: false, ..GraphOptions::default() });
@@ -106,12 +108,21 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         std::fs::write(file, serde_json::to_string_pretty(&outcome)? + "\n")
             .with_context(|| format!("could not write {}", file.display()))?;
     }
-    if arguments.json { report::json(&outcome)? } else { report::text(&outcome.text())? }
+    if arguments.json {
+        report::json(&outcome)?
+    } else {
+        report::text(&outcome.text())?
+    }
     Ok(outcome.passed)
 }
 
 /// The outputs of a graph, on the host.
-fn outputs(runtime: &Runtime, placement: Placement, graph: &Graph, inputs: &[Tensor]) -> Result<Vec<Vec<u8>>> {
+fn outputs(
+    runtime: &Runtime,
+    placement: Placement,
+    graph: &Graph,
+    inputs: &[Tensor],
+) -> Result<Vec<Vec<u8>>> {
     let mut buffers = Vec::new();
     for tensor in inputs {
         buffers.push(Buffer::from_bytes(runtime.executor().machine(), &tensor.bytes)?);

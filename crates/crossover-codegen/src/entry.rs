@@ -29,7 +29,15 @@ pub(crate) struct Entry<'a> {
 
 impl<'a> Entry<'a> {
     pub(crate) fn new(kernel: &'a Fused, flat: &'a Flat, uses: &'a mut Uses) -> Entry<'a> {
-        Entry { kernel, flat, uses, body: Writer::at(1), quick: false, resident: None, parameters: Vec::new() }
+        Entry {
+            kernel,
+            flat,
+            uses,
+            body: Writer::at(1),
+            quick: false,
+            resident: None,
+            parameters: Vec::new(),
+        }
     }
 
     /// The name of a parameter, declared at its first use.
@@ -162,10 +170,32 @@ mod tests {
             (n * magic) >> 32 >> shift
         };
         let top = (1usize << 31) - 1;
-        let sizes = [2, 3, 5, 7, 127, 128, 129, 641, 1000, 65_535, 65_536, 65_537, 6_700_417, (1 << 30) - 1, 1 << 30, top];
+        let sizes = [
+            2,
+            3,
+            5,
+            7,
+            127,
+            128,
+            129,
+            641,
+            1000,
+            65_535,
+            65_536,
+            65_537,
+            6_700_417,
+            (1 << 30) - 1,
+            1 << 30,
+            top,
+        ];
         for d in sizes.into_iter().chain((1..2000).map(|i| i * 1_073_741 + 2)).filter(|&d| d <= top) {
-            for k in [0, 1, 2, 3, 1000, top / d / 2, top / d - 1, top / d].into_iter().filter(|&k| k <= top / d) {
-                for n in [(k * d).saturating_sub(1), k * d, k * d + 1, k * d + d - 1].into_iter().filter(|&n| n <= top) {
+            for k in
+                [0, 1, 2, 3, 1000, top / d / 2, top / d - 1, top / d].into_iter().filter(|&k| k <= top / d)
+            {
+                for n in [(k * d).saturating_sub(1), k * d, k * d + 1, k * d + d - 1]
+                    .into_iter()
+                    .filter(|&n| n <= top)
+                {
                     assert_eq!(quotient(n, d), n / d, "{n} / {d}");
                 }
             }

@@ -148,7 +148,12 @@ impl Walk<'_> {
     }
 
     /// One element, stored by itself.
-    fn write_element(&self, entry: &mut Entry<'_>, at: &[(usize, String)], element: &dyn Fn(usize) -> String) {
+    fn write_element(
+        &self,
+        entry: &mut Entry<'_>,
+        at: &[(usize, String)],
+        element: &dyn Fn(usize) -> String,
+    ) {
         for &id in &self.pass.steps {
             entry.step(id, &Point { element, at, quads: false });
         }
@@ -219,7 +224,8 @@ impl Walk<'_> {
 fn kept(kernel: &Fused, pass: &Pass) -> Vec<usize> {
     let used = pass.steps.iter().flat_map(|&id| kernel.steps[id].args.iter().map(|&a| a as usize));
     let stored = pass.stores.iter().flat_map(|&s| store_roots(kernel, s));
-    let mut out: Vec<usize> = used.chain(stored).filter(|&id| kernel.steps[id].extent != Extent::Full).collect();
+    let mut out: Vec<usize> =
+        used.chain(stored).filter(|&id| kernel.steps[id].extent != Extent::Full).collect();
     out.sort_unstable();
     out.dedup();
     out
@@ -250,7 +256,8 @@ fn is_wide(kernel: &Fused, flat: &Flat, pass: &Pass) -> bool {
     let [axis] = flat.group(Group::Inner)[..] else { return false };
     let size = |window: &Window| {
         let others = window.strides.iter().enumerate().filter(|&(a, _)| a != axis);
-        window.offset.is_multiple_of(WIDE) && others.into_iter().all(|(_, s)| s.unsigned_abs().is_multiple_of(WIDE))
+        window.offset.is_multiple_of(WIDE)
+            && others.into_iter().all(|(_, s)| s.unsigned_abs().is_multiple_of(WIDE))
     };
     let moves = |window: &Window| window.strides[axis] == 1 && size(window);
     let loads = stages::loads(kernel, &pass.steps);

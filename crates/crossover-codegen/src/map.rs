@@ -214,7 +214,9 @@ fn write_points(
         for braid in &braids {
             let (store, strands) = (braid[0], braid.len());
             if settles(entry, braid, v) {
-                entry.body.line(format!("xo_settle_{}(w{store}.v, f{store});", entry.kernel.stores[store].dtype));
+                entry
+                    .body
+                    .line(format!("xo_settle_{}(w{store}.v, f{store});", entry.kernel.stores[store].dtype));
             }
             let pointer = entry.store(store);
             let window = entry.flat.stores[store].clone();

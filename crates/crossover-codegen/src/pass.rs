@@ -106,8 +106,9 @@ pub(crate) fn write_pass(
     }
     entry.body.line(format!("// Pass {}.", level + 1));
     // Operands that all rows share are in the nearest cache; reading them ahead would cost registers for nothing.
-    let (near, ahead): (Vec<usize>, Vec<usize>) =
-        stages::loads(entry.kernel, &pass.steps).into_iter().partition(|&load| is_near(entry, team, level, load));
+    let (near, ahead): (Vec<usize>, Vec<usize>) = stages::loads(entry.kernel, &pass.steps)
+        .into_iter()
+        .partition(|&load| is_near(entry, team, level, load));
     write_reads(entry, team, level, &ahead, outer);
     let mut lanes = Vec::new();
     for &id in &pass.reductions {
@@ -156,7 +157,9 @@ fn memory_name(level: usize, load: usize) -> String {
 
 /// Whether a pass reads an operand group by group: all rows share it, and other reads have been waited for already.
 fn is_near(entry: &Entry<'_>, team: &Team, level: usize, load: usize) -> bool {
-    level > 0 && team.packs(load_stride(entry, load)) && !entry.flat.varies(&entry.flat.loads[load], Group::Outer)
+    level > 0
+        && team.packs(load_stride(entry, load))
+        && !entry.flat.varies(&entry.flat.loads[load], Group::Outer)
 }
 
 fn load_stride(entry: &Entry<'_>, load: usize) -> Option<isize> {

@@ -1,6 +1,6 @@
 //! The hand-written part of every source, cut into sections that are included only where they are used.
 
-/// A section of `prelude.cuh`, in the order of the file.
+/// A section of `prelude.cuh` or `reductions.cuh`, in the order of the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Section {
     Start,
@@ -21,7 +21,8 @@ pub(crate) enum Section {
     Column,
 }
 
-const FILE: &str = include_str!("prelude.cuh");
+/// Both files one after the other: what reduces builds on the rest.
+const FILE: &str = concat!(include_str!("prelude.cuh"), "\n", include_str!("reductions.cuh"));
 
 impl Section {
     const ALL: [Section; 16] = [

@@ -63,14 +63,20 @@ fn write_table(kernel: &Fused, flat: &Flat, uses: &mut Uses) -> (String, Launch)
     let value = entry.stored(0);
     entry.body.line(format!("{table}[i] = {value};"));
     entry.body.close();
-    entry.finish("// The result of every argument; any grid.", "xo_table", THREADS as u32, (1 << 16) / THREADS)
+    entry.finish(
+        "// The result of every argument; any grid.",
+        "xo_table",
+        THREADS as u32,
+        (1 << 16) / THREADS,
+    )
 }
 
 /// Whether the kernel is a function of one 16-bit load, stored as 16 bits side by side, that is worth a table.
 fn fits(kernel: &Fused, flat: &Flat) -> bool {
     let ([load], [store]) = (&kernel.loads[..], &kernel.stores[..]) else { return false };
     let lies_so = |window: &Window| window.strides[..] == [1] && window.offset.is_multiple_of(8);
-    let is_local = |op: &StepOp| !matches!(op, StepOp::Index { .. } | StepOp::Random { .. } | StepOp::Reduce(_));
+    let is_local =
+        |op: &StepOp| !matches!(op, StepOp::Index { .. } | StepOp::Random { .. } | StepOp::Reduce(_));
     let price = |op: &StepOp| match op {
         StepOp::Map(op) => op.info().cost.flops(),
         StepOp::Cast(cast::Step::Round(_)) => 2,

@@ -13,7 +13,9 @@ use std::{
 };
 
 use crossover_plan::kernel::{CallOp, Kernel};
-use crossover_runtime::{Address, Backend, Block, Coming, Error, Executable, HostMemory, KernelRecord, Result};
+use crossover_runtime::{
+    Address, Backend, Block, Coming, Error, Executable, HostMemory, KernelRecord, Result,
+};
 use parking_lot::Mutex;
 
 use crate::{

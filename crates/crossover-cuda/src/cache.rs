@@ -258,7 +258,10 @@ impl KernelCache {
         };
         let is_entry = |path: &Path| path.extension().is_some_and(|extension| extension == EXTENSION);
         let found = listing.flatten().map(|entry| (entry.path(), entry.metadata()));
-        Ok(found.filter(|(path, _)| is_entry(path)).filter_map(|(path, meta)| Some((path, meta.ok()?))).collect())
+        Ok(found
+            .filter(|(path, _)| is_entry(path))
+            .filter_map(|(path, meta)| Some((path, meta.ok()?)))
+            .collect())
     }
 
     fn path(&self, key: &str) -> PathBuf {

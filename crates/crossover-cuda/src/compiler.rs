@@ -241,7 +241,9 @@ fn entries(text: &str, module: &Module) -> Vec<KernelEntry> {
 fn names(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split("__global__").skip(1).filter_map(|after| {
         // `void __launch_bounds__(128)` and the name come before the parameters.
-        let head = after.split_once("__launch_bounds__").map_or(after, |(_, rest)| rest.split_once(')').map_or("", |r| r.1));
+        let head = after
+            .split_once("__launch_bounds__")
+            .map_or(after, |(_, rest)| rest.split_once(')').map_or("", |r| r.1));
         let name = head.split('(').next()?.trim().rsplit([' ', '\n']).next()?;
         (!name.is_empty()).then(|| name.to_string())
     })

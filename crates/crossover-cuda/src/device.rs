@@ -75,7 +75,8 @@ impl Gpu {
         };
         let shared = Context { device, context, stream: stream()?, up: stream()?, down: stream()? };
         let mut gpu = Gpu { shared: Arc::new(shared), name: name.into(), version, early: false };
-        gpu.early = gpu.attribute(sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) >= 9;
+        gpu.early =
+            gpu.attribute(sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) >= 9;
         Ok(gpu)
     }
 

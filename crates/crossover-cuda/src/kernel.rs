@@ -63,8 +63,9 @@ impl Coming for ComingKernel {
     }
 
     fn wait(&self) -> Result<Box<dyn Executable>> {
-        let made = (self.compilation.wait())
-            .and_then(|module| CudaKernel::new(&self.open, &self.kernel, &self.source, &self.compilation, module));
+        let made = (self.compilation.wait()).and_then(|module| {
+            CudaKernel::new(&self.open, &self.kernel, &self.source, &self.compilation, module)
+        });
         match made {
             Ok(kernel) => Ok(Box::new(kernel)),
             Err(error) => Err(self.open.refused("making a kernel ready", error)),

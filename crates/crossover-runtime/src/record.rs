@@ -47,7 +47,11 @@ impl KernelRecord {
         for call in self.source.split(" = xo_").skip(1) {
             let Some((name, _)) = call.split_once('(') else { continue };
             let op = name.rsplit_once('_').map_or(name, |(op, _)| op);
-            if !op.is_empty() && !matches!(op, "widen" | "read" | "warp" | "chunks") && !op.contains('<') && out.last() != Some(&op) {
+            if !op.is_empty()
+                && !matches!(op, "widen" | "read" | "warp" | "chunks")
+                && !op.contains('<')
+                && out.last() != Some(&op)
+            {
                 out.push(op);
             }
         }

@@ -104,9 +104,17 @@ impl Session {
             let arguments =
                 Arguments::new(&ready.kernel, &ready.source, launch, inputs, outputs, scratch, scalars)?;
             // Blocks that ask for shared memory fill a multiprocessor and have much to set up.
-            let most = if launch.shared > 0 { self.gpu.multiprocessors().max(1) as usize } else { usize::MAX };
+            let most =
+                if launch.shared > 0 { self.gpu.multiprocessors().max(1) as usize } else { usize::MAX };
             let (blocks, threads) = (launch.blocks.min(most), launch.threads);
-            self.gpu.launch_shared(&ready.module, &launch.entry, blocks, threads, launch.shared, arguments)?;
+            self.gpu.launch_shared(
+                &ready.module,
+                &launch.entry,
+                blocks,
+                threads,
+                launch.shared,
+                arguments,
+            )?;
         }
         Ok(())
     }

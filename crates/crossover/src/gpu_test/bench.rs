@@ -190,8 +190,12 @@ fn round_trip(setup: &Setup, report: &mut Report) -> Result<()> {
             back.push(start.elapsed().as_secs_f64() * 1e3);
         }
         report.check("round trip in parts", out.len() == values.len(), format!("{} values", out.len()));
-        let parts =
-            [("ms", median(times)), ("into_ms", median(into)), ("there_ms", median(there)), ("back_ms", median(back))];
+        let parts = [
+            ("ms", median(times)),
+            ("into_ms", median(into)),
+            ("there_ms", median(there)),
+            ("back_ms", median(back)),
+        ];
         report.figure("host, gelu 1e7 f32, host", &parts);
         Ok(())
     })

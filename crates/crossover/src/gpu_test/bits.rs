@@ -125,8 +125,7 @@ pub fn graphs(setup: &Setup, options: &Options, report: &mut Report) -> Result<(
     let wrong = wrong.into_inner().unwrap_or_default();
     let compiled = setup.cuda.compiler();
     let (counts, turned) = (away.counts(), turns.counts());
-    let (launches, fallbacks) =
-        (counts.launches + turned.launches, counts.fallbacks + turned.fallbacks);
+    let (launches, fallbacks) = (counts.launches + turned.launches, counts.fallbacks + turned.fallbacks);
     // As numbers too, for whoever adds up several processes.
     let numbers = [
         ("graphs", checked.load(Ordering::Relaxed) as f64),

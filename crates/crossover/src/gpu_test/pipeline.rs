@@ -67,8 +67,11 @@ pub fn run(_: &Setup, _: &Options, report: &mut Report) -> Result<()> {
             overlapped = overlapped.min(start.elapsed().as_secs_f64());
         }
         report.check("pipeline", same, format!("{CHUNKS} chunks, every sum {first}"));
-        let numbers =
-            [("compute_ms", alone * 1e3), ("with_copies_ms", overlapped * 1e3), ("cost", overlapped / alone - 1.0)];
+        let numbers = [
+            ("compute_ms", alone * 1e3),
+            ("with_copies_ms", overlapped * 1e3),
+            ("cost", overlapped / alone - 1.0),
+        ];
         report.figure("64 chunks of 4 MiB, copied beside computing", &numbers);
         Ok(())
     })

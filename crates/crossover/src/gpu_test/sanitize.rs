@@ -31,8 +31,7 @@ const KINDS: [(&str, &str); 12] = [
 ];
 
 /// Writes one element past its memory.
-const OVERRUN: &str =
-    "extern \"C\" __global__ void planted(int* out, int count)\n{\n    out[threadIdx.x + blockIdx.x * 128 + (count < 0)] = 1;\n}\n";
+const OVERRUN: &str = "extern \"C\" __global__ void planted(int* out, int count)\n{\n    out[threadIdx.x + blockIdx.x * 128 + (count < 0)] = 1;\n}\n";
 /// Threads write one shared value without waiting for one another.
 const RACE: &str = "extern \"C\" __global__ void planted(int* out, int count)\n{\n    __shared__ int value;\n    \
                     value = threadIdx.x;\n    if (count > 0) out[threadIdx.x] = value;\n}\n";
