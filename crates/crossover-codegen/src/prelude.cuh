@@ -316,3 +316,5 @@ __device__ __forceinline__ void xo_look_up(
         }
     }
 }
+
+// == end ==
