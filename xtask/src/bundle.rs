@@ -54,20 +54,9 @@ fn build(programs: &[String]) -> Result<u64> {
         std::fs::remove_dir_all(&folder).with_context(|| format!("could not clear {FOLDER}/"))?;
     }
     std::fs::create_dir_all(&folder)?;
+    build_all(&metadata, programs)?;
     let mut bytes = 0;
     for program in programs {
-        let owner = metadata
-            .owner_of_binary(program)
-            .with_context(|| format!("no crate defines the program `{program}`"))?;
-        let mut build = workspace::cargo();
-        build.args(["build", "--release", "--quiet", "--package", owner, "--bin", program]);
-        if program == "crossover-gpu-test" {
-            build.args(["--features", "gpu-test"]);
-        }
-        let output = build.output().context("could not start cargo")?;
-        if !output.status.success() {
-            bail!("`{}` failed:\n{}", workspace::spell(&build), String::from_utf8_lossy(&output.stderr));
-        }
         let copy = folder.join(program);
         std::fs::copy(metadata.release_binary(program), &copy)
             .with_context(|| format!("could not copy {program} into {FOLDER}/"))?;
@@ -81,6 +70,27 @@ fn build(programs: &[String]) -> Result<u64> {
     std::fs::write(&script, run_script(programs))?;
     make_executable(&script)?;
     Ok(bytes + std::fs::metadata(&script)?.len())
+}
+
+/// Builds all programs by one command: features unify over what is built together, so several commands would build
+/// what the programs share several times.
+fn build_all(metadata: &Metadata, programs: &[String]) -> Result<()> {
+    let mut build = workspace::cargo();
+    build.args(["build", "--release", "--quiet"]);
+    for program in programs {
+        let owner = metadata
+            .owner_of_binary(program)
+            .with_context(|| format!("no crate defines the program `{program}`"))?;
+        build.args(["--package", owner, "--bin", program]);
+        if program == "crossover-gpu-test" {
+            build.args(["--features", &format!("{owner}/gpu-test")]);
+        }
+    }
+    let output = build.output().context("could not start cargo")?;
+    if !output.status.success() {
+        bail!("`{}` failed:\n{}", workspace::spell(&build), String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(())
 }
 
 /// Copies a file or a folder of files; the bytes copied.

@@ -61,6 +61,7 @@ pub(crate) fn read_whole<T: Element>(
         if start.is_null() {
             std::alloc::handle_alloc_error(memory);
         }
+        enter_by_large_pages(start, memory.size());
         Vec::from_raw_parts(start.cast(), size, size)
     };
     // SAFETY: elements are plain values without padding; the buffer holds values of dtype T.
@@ -68,6 +69,23 @@ pub(crate) fn read_whole<T: Element>(
         unsafe { std::slice::from_raw_parts_mut(out.as_mut_ptr().cast::<u8>(), size_of_val(&out[..])) };
     buffer.read_into(bytes)?;
     Ok(Some(out))
+}
+
+/// Asks the system to back fresh memory with large pages: entering small ones takes longer than filling them.
+fn enter_by_large_pages(start: *mut u8, bytes: usize) {
+    #[cfg(target_os = "linux")]
+    {
+        const PAGE: usize = 4096;
+        let skip = start.align_offset(PAGE);
+        if let Some(whole) = bytes.checked_sub(skip).map(|left| left / PAGE * PAGE).filter(|&whole| whole > 0)
+        {
+            // SAFETY: whole pages inside an allocation of this process; the advice changes nothing about its contents.
+            // That the system does not follow it is no error.
+            unsafe { libc::madvise(start.wrapping_add(skip).cast(), whole, libc::MADV_HUGEPAGE) };
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (start, bytes);
 }
 
 /// The bytes of a slice of elements.

@@ -13,6 +13,7 @@
 //! Errors do not interrupt an expression: they travel inside the array with the place in the code that caused them,
 //! and surface when the array is evaluated or [checked](Array::check). See [`Error`].
 
+mod ahead;
 mod array;
 mod assign;
 mod axes;
@@ -41,6 +42,7 @@ mod norm;
 mod operand;
 mod operators;
 mod order;
+mod pinned;
 mod print;
 pub mod random;
 mod rearrange;
@@ -53,6 +55,7 @@ mod sets;
 pub mod signal;
 mod views;
 
+pub use ahead::Evaluation;
 pub use array::{Array, eval_all};
 pub use axes::{Axes, Dims, keepdims};
 pub use contract::einsum;
@@ -61,6 +64,7 @@ pub use crossover_core::{
     compose::{MatrixNorm, Padding},
 };
 pub use crossover_cpu::Simd;
+pub use crossover_runtime::{KernelEntry, KernelRecord};
 pub use debug::NanOrigin;
 pub use device::{Device, gpu_gaps, gpus, with_device};
 pub use error::{Error, Result};
@@ -70,6 +74,7 @@ pub use lookup::Scatter;
 pub use num_complex::Complex;
 pub use operand::{Bound, Operand};
 pub use order::Side;
+pub use pinned::Pinned;
 pub use random::Key;
 pub use rows::Rows;
 pub use runtime::{Builder, Runtime};

@@ -10,7 +10,7 @@ use crossover_core::Graph;
 use crossover_cpu::{CpuBackend, Simd};
 use crossover_cuda::CudaBackend;
 use crossover_plan::Options;
-use crossover_runtime::{Backend, Buffer, Executor, Machine, Placement};
+use crossover_runtime::{Backend, Buffer, Executor, KernelRecord, Machine, Placement};
 use smallvec::SmallVec;
 
 use crate::{Device, Error, Result, debug::Debug, device};
@@ -121,6 +121,25 @@ impl Runtime {
     /// ```
     pub fn executor(&self) -> &Executor {
         &self.executor
+    }
+
+    /// The kernels that GPUs have compiled for this runtime so far, most launched first.
+    ///
+    /// ```
+    /// use crossover_array::{Array, Runtime};
+    /// Array::linspace(0.0, 1.0, 1000).exp().eval()?;
+    /// for (device, kernel) in Runtime::current().kernels() {
+    ///     println!("{device} {}: {} launches", kernel.name(), kernel.launches);
+    /// }
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    pub fn kernels(&self) -> Vec<(Device, KernelRecord)> {
+        let gpus = self.machine().devices().skip(1);
+        gpus.flat_map(|device| {
+            let records = self.machine().backend(device).kernels();
+            records.into_iter().map(move |record| (Device::Cuda(device.0 - 1), record))
+        })
+        .collect()
     }
 
     pub(crate) fn debug(&self) -> Debug {

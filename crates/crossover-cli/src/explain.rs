@@ -167,7 +167,7 @@ fn highlighted(plan: &str) -> String {
 /// Graphs people write are kilobytes; more than this is a wrong file.
 const MOST_BYTES: u64 = 64 << 20;
 
-fn read(file: &Path) -> Result<String> {
+pub fn read(file: &Path) -> Result<String> {
     let mut bytes = Vec::new();
     let name = display(file);
     if file == Path::new("-") {
@@ -194,7 +194,7 @@ fn display(file: &Path) -> String {
 }
 
 /// Reads the graph; an error shows the line it is about.
-fn parse(file: &Path, text: &str) -> Result<Graph> {
+pub fn parse(file: &Path, text: &str) -> Result<Graph> {
     let graph = Graph::parse(text).and_then(|graph| graph.verify().map(|()| graph));
     graph.map_err(|error| match error {
         Error::Text { line, what } => {

@@ -2,15 +2,18 @@
 //!
 //! A shell: everything it shows is computed by the library crates. Reports go to standard output, progress and
 //! errors to standard error. Exit status: 0 when all went well, 1 when something failed (an unreadable graph, a wrong
-//! result), 2 when the command line was wrong.
+//! result), 2 when the command line was wrong, 3 when a command needs a GPU and there is none.
 
 mod bench_worker;
+mod cache;
 mod doctor;
 mod explain;
 mod expressions;
 mod functions;
+mod kernels;
 mod log;
 mod report;
+mod selftest;
 mod tour;
 mod units;
 
@@ -34,6 +37,9 @@ Examples:
   crossover tour --quick                         ten kinds of work in a few seconds
   crossover doctor                               processor, memory, GPU or why there is none
   crossover explain docs/graphs/softmax.graph    which kernels a computation becomes
+  crossover selftest                             a GPU against the CPU, bit for bit
+  crossover kernels docs/graphs/softmax.graph    what was compiled for it: registers, time, launches
+  crossover cache ls                             compiled kernels on disk
   crossover tour --json | jq '.results[] | select(.roof_fraction < 0.5)'
 
 Every command takes --json; docs/json.md describes the shapes. NO_COLOR=1 turns colours off.
@@ -45,6 +51,9 @@ enum Command {
     Tour(tour::Arguments),
     Doctor(doctor::Arguments),
     Explain(explain::Arguments),
+    Kernels(kernels::Arguments),
+    Cache(cache::Arguments),
+    Selftest(selftest::Arguments),
     #[command(hide = true)]
     BenchWorker(bench_worker::Arguments),
 }
@@ -60,15 +69,43 @@ fn main() -> ExitCode {
         Command::Tour(arguments) => tour::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
+        Command::Kernels(arguments) => kernels::run(&arguments),
+        Command::Cache(arguments) => cache::run(&arguments),
+        Command::Selftest(arguments) => selftest::run(&arguments),
         Command::BenchWorker(arguments) => bench_worker::run(&arguments),
     });
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
+        Err(error) if error.is::<NoGpu>() => {
+            eprintln!("{} {error:#}", console::style("no GPU:").yellow().bold().for_stderr());
+            ExitCode::from(3)
+        }
         Err(error) => {
             eprintln!("{} {error:#}", console::style("error:").red().bold().for_stderr());
             ExitCode::FAILURE
         }
+    }
+}
+
+/// A command needs a GPU, and why none can be used.
+#[derive(Debug)]
+struct NoGpu(String);
+
+impl std::fmt::Display for NoGpu {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NoGpu {}
+
+/// What the first GPU is, or why there is none.
+fn first_gpu() -> anyhow::Result<String> {
+    match crossover::gpus().into_iter().next() {
+        Some((_, Ok(name))) => Ok(name),
+        Some((device, Err(reason))) => Err(NoGpu(format!("{device}: {reason}")).into()),
+        None => Err(NoGpu(doctor::gpu::probe().reason).into()),
     }
 }
 

@@ -2,27 +2,29 @@
 //!
 //! A thread walks down one segment of one column; neighbouring threads walk neighbouring columns, so accesses
 //! coalesce. Columns of one segment take a single launch. Longer ones take, per reduction that others wait for, one
-//! launch over the segments and one to combine them, and a last one that stores.
+//! launch over the segments and one to combine them, and a last one that stores, which walks in a way of its own
+//! ([`crate::finish`]).
 
 use crossover_core::canonical::SEGMENT;
 use crossover_plan::kernel::Fused;
 
 use crate::{
-    entry::{Entry, THREADS, memory_type},
+    entry::{Entry, memory_type},
+    finish,
     flat::{Flat, Group},
     functions::Uses,
     prelude::Section,
     row::{write_constant, write_known, write_once},
     scratch::{self, Scratch},
-    source::Source,
+    source::{Launch, Source},
     stages::{self, Pass, Stages},
     steps::Point,
 };
 
 /// Bytes a thread reads before it uses any of them: a column has few threads, so each keeps many loads in flight.
 const AHEAD_BYTES: usize = 64;
-/// Rows per thread of the launch that stores: fewer than a segment, since nothing is carried from row to row.
-const STRETCH: usize = 32;
+/// Threads per block: columns are few, so blocks are small, for there to be enough of them.
+pub(crate) const THREADS: u32 = 128;
 
 /// The source of a Column kernel.
 pub(crate) fn source(kernel: &Fused, flat: &Flat) -> Source {
@@ -45,8 +47,7 @@ fn single(kernel: &Fused, flat: &Flat, stages: &Stages, passes: &[Pass], once: &
     let outer = entry.index("outer", kernel.space.outer_size());
     let length = entry.index("length", kernel.space.reduce_size());
     open_items(&mut entry, &format!("{outer} * {inner}"));
-    entry.body.line(format!("const index_t i = item % {inner};"));
-    entry.body.line(format!("const index_t o = item / {inner};"));
+    entry.divide("item", "inner", kernel.space.inner_size(), "o", "i");
     let at = column_coordinates(&mut entry);
     for (level, pass) in passes.iter().enumerate() {
         for id in stages.constants(kernel, level) {
@@ -66,59 +67,20 @@ fn single(kernel: &Fused, flat: &Flat, stages: &Stages, passes: &[Pass], once: &
 
 /// One thread per segment, over several launches.
 fn several(kernel: &Fused, flat: &Flat, stages: &Stages, passes: &[Pass], once: &[usize]) -> Source {
-    let space = &kernel.space;
     let scratch = Scratch::new(kernel, SEGMENT);
     let mut uses = Uses::default();
     uses.section(Section::Column);
     let (mut texts, mut launches) = (Vec::new(), Vec::new());
     for (level, pass) in passes.iter().enumerate() {
         let last = level + 1 == passes.len();
-        let every_element = !last || !pass.stores.is_empty();
         if last && pass.stores.is_empty() && once.is_empty() {
             continue;
         }
-        let span = if last { STRETCH } else { SEGMENT };
-        let mut entry = Entry::new(kernel, flat, &mut uses);
-        let inner = entry.index("inner", space.inner_size());
-        let outer = entry.index("outer", space.outer_size());
-        let length = entry.index("length", space.reduce_size());
-        if every_element {
-            entry.body.line(format!("const index_t spans = ({length} + {}) / {span};", span - 1));
-            open_items(&mut entry, &format!("{outer} * spans * {inner}"));
-            entry.body.line(format!("const index_t i = item % {inner};"));
-            entry.body.line(format!("const index_t begin = item / {inner} % spans * {span};"));
-            entry
-                .body
-                .line(format!("const index_t end = begin + {span} < {length} ? begin + {span} : {length};"));
-            entry.body.line(format!("const index_t o = item / {inner} / spans;"));
+        let (text, launch) = if last {
+            finish::entry(kernel, flat, &mut uses, stages, &scratch, pass, once)
         } else {
-            open_items(&mut entry, &format!("{outer} * {inner}"));
-            entry.body.line(format!("const index_t i = item % {inner};"));
-            entry.body.line(format!("const index_t o = item / {inner};"));
-        }
-        let at = column_coordinates(&mut entry);
-        let place = if every_element { "o * inner + i" } else { "item" };
-        write_known(&mut entry, stages, &scratch, level, &at, place);
-        if every_element {
-            write_walk(&mut entry, pass, level, &at, "begin", "end");
-            for &id in &pass.reductions {
-                let kind = entry.combined_type(id);
-                let to = entry.parameter(&format!("{kind}*"), format!("partial{id}"), scratch.partial(id));
-                entry.body.line(format!("{to}[item] = r{id};"));
-            }
-        }
-        if last {
-            write_once(&mut entry, once, &at, if every_element { "begin == 0" } else { "" });
-        }
-        entry.body.close();
-        let (name, what) = if last {
-            ("xo_column_finish".to_string(), "Stores, from the reduced values")
-        } else {
-            (format!("xo_column_pass{level}"), "Reduces segments, one thread each")
+            segments(kernel, flat, &mut uses, stages, &scratch, pass, level)
         };
-        let spans = if every_element { space.reduce_size().div_ceil(span) } else { 1 };
-        let blocks = (space.outer_size() * spans * space.inner_size()).div_ceil(THREADS as usize);
-        let (text, launch) = entry.finish(&format!("// {what}; any grid."), &name, THREADS, blocks);
         texts.push(text);
         launches.push(launch);
         for &id in &pass.reductions {
@@ -132,14 +94,52 @@ fn several(kernel: &Fused, flat: &Flat, stages: &Stages, passes: &[Pass], once: 
     Source { text: uses.assemble(flat.wide, &texts), launches, scratch: scratch.bytes, wide: flat.wide }
 }
 
-fn open_items(entry: &mut Entry<'_>, count: &str) {
+/// The entry point that reduces segments of `level`.
+fn segments(
+    kernel: &Fused,
+    flat: &Flat,
+    uses: &mut Uses,
+    stages: &Stages,
+    scratch: &Scratch,
+    pass: &Pass,
+    level: usize,
+) -> (String, Launch) {
+    let space = &kernel.space;
+    let spans = space.reduce_size().div_ceil(SEGMENT);
+    let mut entry = Entry::new(kernel, flat, uses);
+    let inner = entry.index("inner", space.inner_size());
+    let outer = entry.index("outer", space.outer_size());
+    let length = entry.index("length", space.reduce_size());
+    let total = entry.index("spans", spans);
+    open_items(&mut entry, &format!("{outer} * {total} * {inner}"));
+    entry.divide("item", "inner", space.inner_size(), "above", "i");
+    entry.divide("above", "spans", spans, "o", "span");
+    entry.body.line(format!("const index_t begin = span * {SEGMENT};"));
+    entry
+        .body
+        .line(format!("const index_t end = begin + {SEGMENT} < {length} ? begin + {SEGMENT} : {length};"));
+    let at = column_coordinates(&mut entry);
+    write_known(&mut entry, stages, scratch, level, &at, "o * inner + i");
+    write_walk(&mut entry, pass, level, &at, "begin", "end");
+    for &id in &pass.reductions {
+        let kind = entry.combined_type(id);
+        let to = entry.parameter(&format!("{kind}*"), format!("partial{id}"), scratch.partial(id));
+        entry.body.line(format!("{to}[item] = r{id};"));
+    }
+    entry.body.close();
+    let blocks = (space.outer_size() * spans * space.inner_size()).div_ceil(THREADS as usize);
+    let name = format!("xo_column_pass{level}");
+    entry.finish("// Reduces segments, one thread each; any grid.", &name, THREADS, blocks)
+}
+
+pub(crate) fn open_items(entry: &mut Entry<'_>, count: &str) {
     entry.body.open(format!(
         "for (index_t item = (index_t)blockIdx.x * {THREADS} + threadIdx.x; item < {count}; \
          item += (index_t)gridDim.x * {THREADS})"
     ));
 }
 
-fn column_coordinates(entry: &mut Entry<'_>) -> Vec<(usize, String)> {
+pub(crate) fn column_coordinates(entry: &mut Entry<'_>) -> Vec<(usize, String)> {
     let mut at = entry.coordinates(Group::Outer, 'x', "o");
     at.extend(entry.coordinates(Group::Inner, 'z', "i"));
     at
@@ -174,14 +174,18 @@ fn write_walk(
         entry.body.line(format!("{} m{load}[{ahead}];", memory_type(dtype)));
     }
     if !loads.is_empty() {
-        let here = open_row(entry, ahead, at, end);
+        // Rows past the end are the last one again: a condition around a load lets the compiler move it to its use, and
+        // then one waits for the other.
+        entry.body.unrolled("u", ahead);
+        entry.body.line(format!("const index_t r = b + u < {end} ? b + u : {end} - 1;"));
+        let mut here = at.to_vec();
+        here.extend(entry.coordinates(Group::Reduce, 'y', "r"));
         for &load in &loads {
             let pointer = entry.load(load);
             let window = entry.flat.loads[load].clone();
             let offset = entry.offset(&window, &format!("in{load}"), &here);
             entry.body.line(format!("m{load}[u] = {pointer}[{offset}];"));
         }
-        entry.body.close();
         entry.body.close();
     }
     let here = open_row(entry, ahead, at, end);

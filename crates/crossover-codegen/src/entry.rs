@@ -6,6 +6,7 @@ use crossover_plan::kernel::{Fused, Window};
 use crate::{
     flat::{Flat, Group},
     functions::Uses,
+    prelude::Section,
     source::{Argument, Launch},
     writer::Writer,
 };
@@ -19,12 +20,24 @@ pub(crate) struct Entry<'a> {
     pub(crate) flat: &'a Flat,
     pub(crate) uses: &'a mut Uses,
     pub(crate) body: Writer,
+    /// Whether steps may leave their slow path out, clearing the variable `fine` where it was needed.
+    pub(crate) quick: bool,
+    /// Blocks that a multiprocessor is to hold at once, where that bounds registers.
+    pub(crate) resident: Option<u32>,
     parameters: Vec<(String, String, Argument)>,
 }
 
 impl<'a> Entry<'a> {
     pub(crate) fn new(kernel: &'a Fused, flat: &'a Flat, uses: &'a mut Uses) -> Entry<'a> {
-        Entry { kernel, flat, uses, body: Writer::at(1), parameters: Vec::new() }
+        Entry {
+            kernel,
+            flat,
+            uses,
+            body: Writer::at(1),
+            quick: false,
+            resident: None,
+            parameters: Vec::new(),
+        }
     }
 
     /// The name of a parameter, declared at its first use.
@@ -69,15 +82,32 @@ impl<'a> Entry<'a> {
             _ => {
                 let mut rest = index.to_string();
                 for (place, &axis) in axes.iter().enumerate().skip(1).rev() {
-                    let length = self.index(format!("{letter}{place}_length"), self.flat.axes[axis].length);
-                    self.body.line(format!("const index_t {letter}{place} = {rest} % {length};"));
+                    let length = self.flat.axes[axis].length;
                     let name = if place == 1 { format!("{letter}0") } else { format!("{letter}0{place}") };
-                    self.body.line(format!("const index_t {name} = {rest} / {length};"));
+                    let remainder = format!("{letter}{place}");
+                    self.divide(&rest, &format!("{letter}{place}_length"), length, &name, &remainder);
                     rest = name;
                 }
                 axes.iter().enumerate().map(|(place, &axis)| (axis, format!("{letter}{place}"))).collect()
             }
         }
+    }
+
+    /// Declares quotient and remainder of an index by a size, which becomes a parameter.
+    pub(crate) fn divide(&mut self, index: &str, name: &str, size: usize, quotient: &str, remainder: &str) {
+        let length = self.index(name, size);
+        // A quotient by 1 has no factor of 32 bits, and nothing is ever divided by 0: such a space has no points.
+        if self.flat.wide || size < 2 {
+            self.body.line(format!("const index_t {quotient} = {index} / {length};"));
+        } else {
+            // Division of 32 bits takes some twenty instructions; a product with what the host knows takes two.
+            self.uses.section(Section::Quotient);
+            let (magic, shift) = magic(size);
+            let magic = self.index(format!("{name}_magic"), magic);
+            let shift = self.index(format!("{name}_shift"), shift);
+            self.body.line(format!("const index_t {quotient} = xo_quotient({index}, {magic}, {shift});"));
+        }
+        self.body.line(format!("const index_t {remainder} = {index} - {quotient} * {length};"));
     }
 
     /// The distance of a point from the origin of a window, as a sum of the given coordinates times strides.
@@ -105,18 +135,70 @@ impl<'a> Entry<'a> {
     pub(crate) fn finish(self, comment: &str, name: &str, threads: u32, blocks: usize) -> (String, Launch) {
         let list: Vec<String> =
             self.parameters.iter().map(|(kind, name, _)| format!("{kind} {name}")).collect();
+        let resident = self.resident.map_or(String::new(), |blocks| format!(", {blocks}"));
         let text = format!(
-            "{comment}\nextern \"C\" __global__ void __launch_bounds__({threads})\n{name}({})\n{{\n{}}}\n",
+            "{comment}\nextern \"C\" __global__ void __launch_bounds__({threads}{resident})\n{name}({})\n{{\n    xo_wait();\n{}}}\n",
             list.join(", "),
             self.body.finish()
         );
         let arguments = self.parameters.iter().map(|&(_, _, argument)| argument).collect();
         let blocks = blocks.min(i32::MAX as usize);
-        (text, Launch { entry: name.to_string(), threads, blocks, arguments })
+        (text, Launch { entry: name.to_string(), threads, blocks, shared: 0, arguments })
     }
+}
+
+/// Factor and shift of `xo_quotient` for a divisor from 2 to 2^31.
+fn magic(divisor: usize) -> (usize, usize) {
+    let bits = usize::BITS - (divisor - 1).leading_zeros();
+    ((1u64 << (31 + bits)).div_euclid(divisor as u64) as usize + 1, bits as usize - 1)
 }
 
 /// The C++ type of an element in memory: 16-bit floats are their bits.
 pub(crate) fn memory_type(dtype: DType) -> &'static str {
     if dtype.is_half() { "unsigned short" } else { cuda_type(dtype) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::magic;
+
+    #[test]
+    fn quotients_by_multiplication_are_exact_below_two_to_the_31() {
+        let quotient = |n: usize, d: usize| {
+            let (magic, shift) = magic(d);
+            assert!(magic < 1 << 32);
+            (n * magic) >> 32 >> shift
+        };
+        let top = (1usize << 31) - 1;
+        let sizes = [
+            2,
+            3,
+            5,
+            7,
+            127,
+            128,
+            129,
+            641,
+            1000,
+            65_535,
+            65_536,
+            65_537,
+            6_700_417,
+            (1 << 30) - 1,
+            1 << 30,
+            top,
+        ];
+        for d in sizes.into_iter().chain((1..2000).map(|i| i * 1_073_741 + 2)).filter(|&d| d <= top) {
+            for k in
+                [0, 1, 2, 3, 1000, top / d / 2, top / d - 1, top / d].into_iter().filter(|&k| k <= top / d)
+            {
+                for n in [(k * d).saturating_sub(1), k * d, k * d + 1, k * d + d - 1]
+                    .into_iter()
+                    .filter(|&n| n <= top)
+                {
+                    assert_eq!(quotient(n, d), n / d, "{n} / {d}");
+                }
+            }
+        }
+    }
 }

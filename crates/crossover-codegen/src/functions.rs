@@ -100,7 +100,7 @@ impl Uses {
     /// The whole source: index type, prelude, functions, joins, entry points.
     pub(crate) fn assemble(&self, wide: bool, entries: &[String]) -> String {
         let mut parts = vec![format!("typedef {} index_t;\n", if wide { "long long" } else { "int" })];
-        parts.extend(prelude::text(&self.sections));
+        parts.extend(prelude::text(&[&[Section::Start], self.sections.as_slice()].concat()));
         parts.extend(self.functions.values().cloned());
         parts.extend(self.joins.values().cloned());
         parts.extend(entries.iter().cloned());

@@ -14,6 +14,7 @@
 mod column;
 mod element;
 mod entry;
+mod finish;
 mod flat;
 mod functions;
 mod map;
@@ -25,6 +26,8 @@ mod scratch;
 mod source;
 mod stages;
 mod steps;
+mod table;
+mod words;
 mod writer;
 
 pub use element::element;
@@ -37,11 +40,40 @@ use crossover_plan::kernel::{Fused, Kind};
 pub const NVRTC_FLAGS: [&str; 5] =
     ["--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true", "-std=c++17"];
 
-/// The CUDA C++ of a fused kernel and how to launch it.
+/// What a device offers, and from which size kernels make use of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of shared memory that a block may ask for at launch.
+    pub shared: usize,
+    /// Elements from which functions of one 16-bit number are looked up, where the table fits into shared memory.
+    pub table: usize,
+}
+
+impl Default for Limits {
+    /// What every device offers: 48 KiB of shared memory, so no tables.
+    fn default() -> Limits {
+        Limits { shared: 48 << 10, table: 1 << 24 }
+    }
+}
+
+/// The CUDA C++ of a fused kernel and how to launch it, on any device.
 pub fn fused(kernel: &Fused) -> Source {
+    fused_within(kernel, Limits::default())
+}
+
+/// The same for a device with these limits.
+pub fn fused_within(kernel: &Fused, limits: Limits) -> Source {
     let flat = flat::Flat::new(kernel);
     match kernel.kind {
-        Kind::Map => map::source(kernel, &flat),
+        Kind::Map => {
+            if let Some(source) = table::source(kernel, &flat, limits) {
+                return source;
+            }
+            match words::widened(kernel, &flat) {
+                Some(words) => map::source(&words, &flat::Flat::new(&words)),
+                None => map::source(kernel, &flat),
+            }
+        }
         // Nothing to reduce: every reduction is a constant, and what is left is elementwise.
         _ if kernel.space.reduce_size() == 0 => map::source(kernel, &flat),
         Kind::Row => row::source(kernel, &flat),

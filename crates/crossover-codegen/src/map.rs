@@ -4,7 +4,7 @@ use crossover_core::DType;
 use crossover_plan::kernel::{Extent, Fused, StepOp, Window};
 
 use crate::{
-    entry::{Entry, THREADS, memory_type},
+    entry::{Entry, memory_type},
     flat::Flat,
     functions::Uses,
     prelude::Section,
@@ -16,12 +16,21 @@ use crate::{
 /// Loads in flight per thread, in bytes, that keep the memory system busy: 48 KiB per multiprocessor of 2048 threads.
 const IN_FLIGHT: usize = 32;
 
+/// Threads per block: small blocks come and go smoothly, so that loads of one hide behind the arithmetic of others.
+pub(crate) const THREADS: u32 = 128;
+
+/// Steps up to which a kernel is expected to run with the registers that so many resident blocks leave: 40.
+const LIGHT: usize = 4;
+const RESIDENT: u32 = 12;
+
 /// How many points a thread takes at once.
 struct Shape {
     /// Neighbours along the last axis, moved together.
     vector: usize,
     /// Groups of neighbours per thread and iteration.
     unroll: usize,
+    /// Whether no group ends past the last point.
+    whole: bool,
 }
 
 /// The source of a Map kernel, or of any kernel with nothing to reduce.
@@ -37,6 +46,11 @@ pub(crate) fn source(kernel: &Fused, flat: &Flat) -> Source {
     let block = THREADS as usize * shape.unroll;
     let count = flat.size();
 
+    // Short programs fit few registers, and more threads then hide more of what each waits for.
+    let is_light = |id: &usize| kernel.steps[*id].dtype.size() <= 4;
+    if steps.len() <= LIGHT && steps.iter().all(is_light) {
+        entry.resident = Some(RESIDENT);
+    }
     write_fixed(&mut entry, &fixed);
     let total = entry.index("count", count);
     let (v, u) = (shape.vector, shape.unroll);
@@ -165,6 +179,9 @@ fn write_points(
             entry.uses.dtype(dtype);
             let width = v * braid.len();
             entry.body.line(format!("xo_pack<{}, {width}> w{};", memory_type(dtype), braid[0]));
+            if settles(entry, braid, v) {
+                entry.body.line(format!("float f{}[{v}];", braid[0]));
+            }
         }
         entry.body.unrolled("k", v);
     }
@@ -178,6 +195,11 @@ fn write_points(
     }
     if v > 1 {
         for braid in &braids {
+            if settles(entry, braid, v) {
+                let root = stages::store_roots(entry.kernel, braid[0])[0];
+                entry.body.line(format!("f{}[k] = s{root};", braid[0]));
+                continue;
+            }
             for (strand, &store) in braid.iter().enumerate() {
                 let value = entry.stored(store);
                 let place = if braid.len() == 1 {
@@ -191,6 +213,11 @@ fn write_points(
         entry.body.close();
         for braid in &braids {
             let (store, strands) = (braid[0], braid.len());
+            if settles(entry, braid, v) {
+                entry
+                    .body
+                    .line(format!("xo_settle_{}(w{store}.v, f{store});", entry.kernel.stores[store].dtype));
+            }
             let pointer = entry.store(store);
             let window = entry.flat.stores[store].clone();
             let offset = entry.offset(&window, &format!("out{store}"), at);
@@ -210,6 +237,11 @@ fn write_points(
         let value = entry.stored(store);
         entry.body.line(format!("{pointer}[{offset}] = {value};"));
     }
+}
+
+/// Whether computed neighbours are rounded to 16 bits together.
+fn settles(entry: &mut Entry<'_>, braid: &[usize], vector: usize) -> bool {
+    braid.len() == 1 && vector.is_multiple_of(2) && entry.settles(braid[0])
 }
 
 /// Stores that together write every element of a stretch of memory in turn, such as sines and cosines side by side;
@@ -247,15 +279,18 @@ impl Shape {
         let largest = dtypes.iter().map(|d| d.size()).max().unwrap_or(4);
         // At most 64 bytes of one operand per group: wider groups cost registers and gain nothing.
         let vector = (16 / smallest).min(64 / largest).max(1);
+        // Neighbours of a braid are stored by one access of 16 bytes: a warp then writes whole stretches of memory.
+        let strands = braids(kernel, flat, stores).iter().map(Vec::len).max().unwrap_or(1);
+        let vector = if vector / strands > 1 { vector / strands } else { vector };
         let fits = vector > 1 && aligned(kernel, flat, loads, stores, vector);
         let vector = if fits { vector } else { 1 };
         let bytes: usize = loads.iter().map(|&l| kernel.loads[l].dtype.size() * vector).sum();
-        let unroll = if fits {
-            (IN_FLIGHT / bytes.max(1)).clamp(1, 2)
-        } else {
-            (IN_FLIGHT / bytes.max(1)).clamp(1, 4)
-        };
-        Shape { vector, unroll: if loads.is_empty() { 1 } else { unroll } }
+        // Operands that are read again and again cost little; threads then need more to do.
+        let fresh = loads.iter().any(|&l| flat.loads[l].strides.iter().all(|&s| s != 0));
+        let most = if fits && fresh { 2 } else { 4 };
+        let unroll = (IN_FLIGHT / bytes.max(1)).clamp(if fresh { 1 } else { most }, most);
+        let whole = flat.size().is_multiple_of(vector);
+        Shape { vector, unroll: if loads.is_empty() { 1 } else { unroll }, whole }
     }
 
     /// Whether a load is moved as a pack; others are the same for all neighbours of a group.
@@ -269,7 +304,7 @@ impl Shape {
 
     /// Elements left at a group: a row of several axes is always whole groups.
     fn left(&self, flat: &Flat) -> String {
-        if flat.axes.len() <= 1 { "count - i".to_string() } else { self.vector.to_string() }
+        if self.whole || flat.axes.len() > 1 { self.vector.to_string() } else { "count - i".to_string() }
     }
 }
 

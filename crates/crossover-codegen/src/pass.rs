@@ -105,8 +105,11 @@ pub(crate) fn write_pass(
         return Vec::new();
     }
     entry.body.line(format!("// Pass {}.", level + 1));
-    let loads = stages::loads(entry.kernel, &pass.steps);
-    write_reads(entry, team, level, &loads, outer);
+    // Operands that all rows share are in the nearest cache; reading them ahead would cost registers for nothing.
+    let (near, ahead): (Vec<usize>, Vec<usize>) = stages::loads(entry.kernel, &pass.steps)
+        .into_iter()
+        .partition(|&load| is_near(entry, team, level, load));
+    write_reads(entry, team, level, &ahead, outer);
     let mut lanes = Vec::new();
     for &id in &pass.reductions {
         // Joining first brings the type of values with an index.
@@ -116,6 +119,7 @@ pub(crate) fn write_pass(
         lanes.push(format!("r{id}"));
     }
     team.open_group(entry);
+    write_near(entry, team, level, &near, outer);
     let packed: Vec<usize> =
         pass.stores.iter().copied().filter(|&s| team.packs(row_stride(entry, s))).collect();
     for &store in &packed {
@@ -123,9 +127,12 @@ pub(crate) fn write_pass(
         entry.uses.section(Section::Pack);
         entry.uses.dtype(dtype);
         entry.body.line(format!("xo_pack<{}, 4> w{store};", memory_type(dtype)));
+        if entry.settles(store) {
+            entry.body.line(format!("float f{store}[4];"));
+        }
     }
     let at = team.open_element(entry, outer);
-    write_element(entry, team, passes, level, &packed, &at);
+    write_element(entry, team, passes, level, &near, &packed, &at);
     team.close_element(entry);
     for &store in &packed {
         let pointer = entry.store(store);
@@ -133,6 +140,9 @@ pub(crate) fn write_pass(
         let mut start = outer.to_vec();
         start.extend(entry.coordinates(Group::Reduce, 'y', "r"));
         let offset = entry.offset(&window, &format!("out{store}"), &start);
+        if entry.settles(store) {
+            entry.body.line(format!("xo_settle_{}(w{store}.v, f{store});", entry.kernel.stores[store].dtype));
+        }
         let guard = if team.whole { "" } else { "if (r < length) " };
         entry.body.line(format!("{guard}xo_write<4>({pointer} + {offset}, w{store}, 4);"));
     }
@@ -143,6 +153,37 @@ pub(crate) fn write_pass(
 /// The elements of an operand that a thread holds during a pass; a later pass may read the operand again.
 fn memory_name(level: usize, load: usize) -> String {
     if level == 0 { format!("m{load}") } else { format!("m{load}_{level}") }
+}
+
+/// Whether a pass reads an operand group by group: all rows share it, and other reads have been waited for already.
+fn is_near(entry: &Entry<'_>, team: &Team, level: usize, load: usize) -> bool {
+    level > 0
+        && team.packs(load_stride(entry, load))
+        && !entry.flat.varies(&entry.flat.loads[load], Group::Outer)
+}
+
+fn load_stride(entry: &Entry<'_>, load: usize) -> Option<isize> {
+    let axis = entry.flat.group(Group::Reduce).first().copied()?;
+    Some(entry.flat.loads[load].strides[axis])
+}
+
+/// Reads the thread's four elements of group `g` of operands that all rows share.
+fn write_near(entry: &mut Entry<'_>, team: &Team, level: usize, loads: &[usize], outer: &[(usize, String)]) {
+    for &load in loads {
+        entry.uses.section(Section::Pack);
+        let dtype = entry.kernel.loads[load].dtype;
+        entry.uses.dtype(dtype);
+        let (name, kind) = (memory_name(level, load), memory_type(dtype));
+        let zeros = if team.whole { "" } else { " = {}" };
+        entry.body.line(format!("xo_pack<{kind}, 4> {name}{zeros};"));
+        let pointer = entry.load(load);
+        let window = entry.flat.loads[load].clone();
+        let mut at = outer.to_vec();
+        at.extend(entry.coordinates(Group::Reduce, 'y', "r"));
+        let offset = entry.offset(&window, &format!("in{load}"), &at);
+        let guard = if team.whole { "" } else { "if (r < length) " };
+        entry.body.line(format!("{guard}{name} = xo_read<4>({pointer} + {offset}, 4);"));
+    }
 }
 
 /// Reads the warp's part of every operand before any of it is used.
@@ -159,12 +200,8 @@ fn write_reads(entry: &mut Entry<'_>, team: &Team, level: usize, loads: &[usize]
         entry.body.line(format!("xo_pack<{}, 4> {name}[{}]{zeros};", memory_type(dtype), team.groups));
     }
     team.open_group(entry);
-    let stride = |entry: &Entry<'_>, load: usize| {
-        let axis = entry.flat.group(Group::Reduce).first().copied();
-        axis.map(|a| entry.flat.loads[load].strides[a])
-    };
     let (packed, single): (Vec<usize>, Vec<usize>) =
-        loads.iter().partition(|&&load| team.packs(stride(entry, load)));
+        loads.iter().partition(|&&load| team.packs(load_stride(entry, load)));
     for load in packed {
         let pointer = entry.load(load);
         let window = entry.flat.loads[load].clone();
@@ -196,6 +233,7 @@ fn write_element(
     team: &Team,
     passes: &[Pass],
     level: usize,
+    near: &[usize],
     packed: &[usize],
     at: &[(usize, String)],
 ) {
@@ -209,7 +247,10 @@ fn write_element(
             entry.body.line(format!("const {kind} s{id} = k{id}[g][k];"));
             continue;
         }
-        let element = |load| format!("{}[g].v[k]", memory_name(level, load));
+        let element = |load: usize| {
+            let group = if near.contains(&load) { "" } else { "[g]" };
+            format!("{}{group}.v[k]", memory_name(level, load))
+        };
         // Threads own four neighbours of every group.
         entry.step(id, &Point { element: &element, at, quads: true });
         if kept_later(&id) {
@@ -228,6 +269,11 @@ fn write_element(
         entry.body.line(format!("r{id}[k] = g == 0 ? {value} : {joined};"));
     }
     for &store in &pass.stores {
+        if packed.contains(&store) && entry.settles(store) {
+            let root = stages::store_roots(entry.kernel, store)[0];
+            entry.body.line(format!("f{store}[k] = s{root};"));
+            continue;
+        }
         let value = entry.stored(store);
         if packed.contains(&store) {
             entry.body.line(format!("w{store}.v[k] = {value};"));

@@ -3,6 +3,39 @@
 // Compiled by NVRTC without headers: builtin functions and types only. 16-bit floats are converted by bit
 // operations that mirror `crossover_core::ops::cast`, so that both devices give the same bits for every argument.
 
+// == start ==
+// A grid may start while the one before it ends: nothing is read or written before this.
+__device__ __forceinline__ void xo_wait() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// == quotient ==
+// n / d for n below 2^31, from magic = floor(2^(31+s) / d) + 1 and shift = s - 1, where s = ceil(log2 d): exact.
+__device__ __forceinline__ index_t xo_quotient(index_t n, index_t magic, index_t shift) {
+    const unsigned high = (unsigned)(((unsigned long long)(unsigned)n * (unsigned)magic) >> 32);
+    return (index_t)(high >> (unsigned)shift);
+}
+
+// == divide ==
+// The quotient of numbers far from both ends of their range, rounded correctly, without a branch. Others, zeros and
+// NaNs clear `fine`, and what is returned for them means nothing.
+__device__ __forceinline__ float xo_quick_divide(float a, float b, bool& fine) {
+    const float least = 0x1p-60f, most = 0x1p60f;
+    fine = fine && fabsf(a) > least && fabsf(a) < most && fabsf(b) > least && fabsf(b) < most;
+#ifdef __CUDA_ARCH__
+    float inverse;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(b));
+    // The device's own division between its checks: one step towards the inverse, and one towards the quotient.
+    inverse = fmaf(inverse, fmaf(-b, inverse, 1.0f), inverse);
+    const float near = a * inverse;
+    return fmaf(inverse, fmaf(-b, near, a), near);
+#else
+    return a / b;
+#endif
+}
+
 // == complex ==
 template <typename T>
 struct xo_complex {
@@ -32,12 +65,19 @@ __device__ __forceinline__ Complex<T> xo_canonical(Complex<T> z) {
 __device__ __forceinline__ float xo_widen_f16(unsigned short bits) {
     const unsigned sign = ((unsigned)bits & 0x8000u) << 16;
     const unsigned magnitude = (unsigned)bits & 0x7fffu;
+#ifdef __CUDA_ARCH__
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+    // The device makes one NaN of all; movement keeps what was loaded.
+    return value == value ? value : __int_as_float((int)((magnitude << 13) | 0x7f800000u | sign));
+#else
     // Subnormals: the significand as an integer times 2^-24, which is exact.
     const unsigned subnormal = (unsigned)__float_as_int((float)magnitude * __int_as_float(0x33800000));
     const unsigned value = magnitude >= 0x7c00u ? (magnitude << 13) | 0x7f800000u
                          : magnitude < 0x0400u ? subnormal
                                                : (magnitude << 13) + 0x38000000u;
     return __int_as_float((int)(value | sign));
+#endif
 }
 
 // Rounds to nearest even. A NaN keeps its sign and the leading bits of its payload, so that movement keeps what was
@@ -57,8 +97,35 @@ __device__ __forceinline__ unsigned short xo_narrow_f16(float x) {
 }
 
 // The same with every NaN made canonical: what a computed value becomes in memory.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+// Two at once. The device's own NaN is the largest number of 16 bits, the canonical one next above infinity: the
+// smaller of the two is what we want, and any other value stays.
+__device__ __forceinline__ unsigned xo_settle2_f16(float low, float high) {
+    unsigned pair;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+    asm("min.s16x2 %0, %0, %1;" : "+r"(pair) : "r"(0x7e007e00u));
+    return pair;
+}
+#endif
+
 __device__ __forceinline__ unsigned short xo_settle_f16(float x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    return (unsigned short)xo_settle2_f16(x, 0.0f);
+#else
     return x != x ? (unsigned short)0x7e00u : xo_narrow_f16(x);
+#endif
+}
+
+// An even number of neighbours.
+template <int V>
+__device__ __forceinline__ void xo_settle_f16(unsigned short (&to)[V], const float (&from)[V]) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    #pragma unroll
+    for (int k = 0; k < V; k += 2) reinterpret_cast<unsigned*>(to)[k / 2] = xo_settle2_f16(from[k], from[k + 1]);
+#else
+    #pragma unroll
+    for (int k = 0; k < V; ++k) to[k] = xo_settle_f16(from[k]);
+#endif
 }
 
 __device__ __forceinline__ float xo_round_f16(float x) { return xo_widen_f16(xo_settle_f16(x)); }
@@ -75,8 +142,33 @@ __device__ __forceinline__ unsigned short xo_narrow_bf16(float x) {
     return (unsigned short)(x != x ? nan : rounded);
 }
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+__device__ __forceinline__ unsigned xo_settle2_bf16(float low, float high) {
+    unsigned pair;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+    asm("min.s16x2 %0, %0, %1;" : "+r"(pair) : "r"(0x7fc07fc0u));
+    return pair;
+}
+#endif
+
 __device__ __forceinline__ unsigned short xo_settle_bf16(float x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    return (unsigned short)xo_settle2_bf16(x, 0.0f);
+#else
     return x != x ? (unsigned short)0x7fc0u : xo_narrow_bf16(x);
+#endif
+}
+
+// An even number of neighbours.
+template <int V>
+__device__ __forceinline__ void xo_settle_bf16(unsigned short (&to)[V], const float (&from)[V]) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    #pragma unroll
+    for (int k = 0; k < V; k += 2) reinterpret_cast<unsigned*>(to)[k / 2] = xo_settle2_bf16(from[k], from[k + 1]);
+#else
+    #pragma unroll
+    for (int k = 0; k < V; ++k) to[k] = xo_settle_bf16(from[k]);
+#endif
 }
 
 __device__ __forceinline__ float xo_round_bf16(float x) { return xo_widen_bf16(xo_settle_bf16(x)); }
@@ -177,121 +269,52 @@ __device__ __forceinline__ void xo_write(T* to, const xo_pack<T, V>& pack, index
     }
 }
 
-// == arg ==
-// A value and where it was found.
-template <typename T>
-struct xo_arg {
-    T value;
-    long long index;
-};
-
-// The better of two, the first of equals; NaN is better than any number. The order of joining does not matter.
-template <bool Largest, typename T>
-__device__ __forceinline__ xo_arg<T> xo_arg_join(xo_arg<T> a, xo_arg<T> b) {
-    const bool a_nan = a.value != a.value, b_nan = b.value != b.value;
-    const bool better = Largest ? b.value > a.value : b.value < a.value;
-    const bool first = b.index < a.index;
-    const bool take = b_nan ? !a_nan || first : !a_nan && (better || (a.value == b.value && first));
-    return take ? b : a;
-}
-
-// == row ==
-template <typename T>
-__device__ __forceinline__ T xo_shuffle_down(T value, int distance) {
-    unsigned words[(sizeof(T) + 3) / 4] = {};
-    memcpy(words, &value, sizeof(T));
-    #pragma unroll
-    for (int i = 0; i < (int)((sizeof(T) + 3) / 4); ++i) words[i] = __shfl_down_sync(0xffffffffu, words[i], distance);
-    memcpy(&value, words, sizeof(T));
-    return value;
-}
-
-template <typename T>
-__device__ __forceinline__ T xo_broadcast(T value) {
-    unsigned words[(sizeof(T) + 3) / 4] = {};
-    memcpy(words, &value, sizeof(T));
-    #pragma unroll
-    for (int i = 0; i < (int)((sizeof(T) + 3) / 4); ++i) words[i] = __shfl_sync(0xffffffffu, words[i], 0);
-    memcpy(&value, words, sizeof(T));
-    return value;
-}
-
-// One chunk, reduced by one warp: thread t holds lanes 4t to 4t+3, of which the first `present` exist. Quads
-// combine first, then quads by halving; what is absent is skipped. Every thread gets the result.
-template <typename Join, typename T>
-__device__ __forceinline__ T xo_warp_reduce(const T (&lane)[4], int present) {
-    const int t = threadIdx.x % 32;
-    const int mine = present - 4 * t;
-    const T low = mine > 1 ? Join::join(lane[0], lane[1]) : lane[0];
-    const T high = mine > 3 ? Join::join(lane[2], lane[3]) : lane[2];
-    T value = mine > 2 ? Join::join(low, high) : low;
-    #pragma unroll
-    for (int distance = 16; distance > 0; distance /= 2) {
-        const T other = xo_shuffle_down(value, distance);
-        if (4 * (t + distance) < present) value = Join::join(value, other);
-    }
-    return xo_broadcast(value);
-}
-
-// Up to 128 chunk results in memory, reduced by every warp that asks.
-template <typename Join, typename T>
-__device__ __forceinline__ T xo_chunks_reduce(const T* chunks, int count) {
-    const int t = threadIdx.x % 32;
-    T lane[4];
-    #pragma unroll
-    for (int k = 0; k < 4; ++k) lane[k] = chunks[4 * t + k < count ? 4 * t + k : 0];
-    return xo_warp_reduce<Join>(lane, count);
-}
-
-// Rows of `length` values to rows of one value per chunk: one warp per chunk.
-template <typename Join>
-__device__ __forceinline__ void xo_combine_rows(
-    const typename Join::type* from, typename Join::type* to, index_t rows, index_t length)
+// == table ==
+// Results of 16 bits for arguments of 16 bits: `table` has all 65536 of them, and every block a copy at hand. `Whole`
+// says that the number of elements is a multiple of 8.
+template <bool Whole>
+__device__ __forceinline__ void xo_look_up(
+    const unsigned short* from, unsigned short* to, index_t count, const unsigned short* table)
 {
-    typedef typename Join::type T;
-    const int t = threadIdx.x % 32;
-    const index_t chunks = (length + 1023) / 1024;
-    const index_t warps = (index_t)gridDim.x * (blockDim.x / 32);
-    for (index_t item = (index_t)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; item < rows * chunks; item += warps) {
-        const index_t first = item % chunks * 1024;
-        const int count = (int)(length - first < 1024 ? length - first : 1024);
-        const T* chunk = from + item / chunks * length + first;
-        T lane[4];
+    typedef xo_pack<unsigned short, 8> pack;
+#ifdef __CUDA_ARCH__
+    extern __shared__ pack xo_results[];
+#else
+    static pack xo_results[8192];
+#endif
+    for (int i = threadIdx.x; i < 8192; i += 1024) xo_results[i] = reinterpret_cast<const pack*>(table)[i];
+    __syncthreads();
+    const unsigned short* results = reinterpret_cast<const unsigned short*>(xo_results);
+    for (index_t group = (index_t)blockIdx.x * 2048 + threadIdx.x; group * 8 < count; group += (index_t)gridDim.x * 2048) {
+        pack m[2];
         #pragma unroll
-        for (int k = 0; k < 4; ++k) {
-            for (int e = 4 * t + k; e < count; e += 128) lane[k] = e < 128 ? chunk[e] : Join::join(lane[k], chunk[e]);
+        for (int u = 0; u < 2; ++u) {
+            const index_t i = (group + u * 1024) * 8;
+            if (i < count) m[u] = xo_read<8>(from + i, Whole ? 8 : count - i);
         }
-        const T value = xo_warp_reduce<Join>(lane, count < 128 ? count : 128);
-        if (t == 0) to[item] = value;
+        #pragma unroll
+        for (int u = 0; u < 2; ++u) {
+            const index_t i = (group + u * 1024) * 8;
+            if (i < count) {
+                pack w;
+                #pragma unroll
+                for (int k = 0; k < 4; ++k) {
+                    const unsigned pair = reinterpret_cast<const unsigned*>(m[u].v)[k];
+                    const unsigned low = results[pair & 0xffffu], high = results[pair >> 16];
+                    reinterpret_cast<unsigned*>(w.v)[k] = low | high << 16;
+                }
+#ifdef __CUDA_ARCH__
+                if (Whole) {
+                    // Nobody reads it before it has left the caches.
+                    const unsigned* words = reinterpret_cast<const unsigned*>(w.v);
+                    __stcs(reinterpret_cast<uint4*>(to + i), make_uint4(words[0], words[1], words[2], words[3]));
+                    continue;
+                }
+#endif
+                xo_write<8>(to + i, w, Whole ? 8 : count - i);
+            }
+        }
     }
 }
 
-// == column ==
-// Columns of `length` values to columns of one value per segment: one thread per segment and column.
-template <typename Join>
-__device__ __forceinline__ void xo_combine_columns(
-    const typename Join::type* from, typename Join::type* to, index_t outer, index_t length, index_t inner)
-{
-    typedef typename Join::type T;
-    const index_t segments = (length + 127) / 128;
-    const index_t threads = (index_t)gridDim.x * blockDim.x;
-    for (index_t item = (index_t)blockIdx.x * blockDim.x + threadIdx.x; item < outer * segments * inner; item += threads) {
-        const index_t i = item % inner;
-        const index_t begin = item / inner % segments * 128;
-        const int count = (int)(length - begin < 128 ? length - begin : 128);
-        const T* segment = from + (item / inner / segments * length + begin) * inner + i;
-        T value = segment[0];
-        for (int r = 1; r < count; r += 16) {
-            T ahead[16];
-            #pragma unroll
-            for (int u = 0; u < 16; ++u) {
-                if (r + u < count) ahead[u] = segment[(r + u) * inner];
-            }
-            #pragma unroll
-            for (int u = 0; u < 16; ++u) {
-                if (r + u < count) value = Join::join(value, ahead[u]);
-            }
-        }
-        to[item] = value;
-    }
-}
+// == end ==

@@ -1,8 +1,11 @@
 //! The hand-written part of every source, cut into sections that are included only where they are used.
 
-/// A section of `prelude.cuh`, in the order of the file.
+/// A section of `prelude.cuh` or `reductions.cuh`, in the order of the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Section {
+    Start,
+    Quotient,
+    Divide,
     Complex,
     Nan,
     F16,
@@ -12,15 +15,20 @@ pub(crate) enum Section {
     Trim,
     Philox,
     Pack,
+    Table,
     Arg,
     Row,
     Column,
 }
 
-const FILE: &str = include_str!("prelude.cuh");
+/// Both files one after the other: what reduces builds on the rest.
+const FILE: &str = concat!(include_str!("prelude.cuh"), "\n", include_str!("reductions.cuh"));
 
 impl Section {
-    const ALL: [Section; 12] = [
+    const ALL: [Section; 16] = [
+        Section::Start,
+        Section::Quotient,
+        Section::Divide,
         Section::Complex,
         Section::Nan,
         Section::F16,
@@ -30,6 +38,7 @@ impl Section {
         Section::Trim,
         Section::Philox,
         Section::Pack,
+        Section::Table,
         Section::Arg,
         Section::Row,
         Section::Column,
@@ -38,6 +47,9 @@ impl Section {
     /// The line that starts the section in the file.
     const fn marker(self) -> &'static str {
         match self {
+            Section::Start => "// == start ==\n",
+            Section::Quotient => "// == quotient ==\n",
+            Section::Divide => "// == divide ==\n",
             Section::Complex => "// == complex ==\n",
             Section::Nan => "// == nan ==\n",
             Section::F16 => "// == f16 ==\n",
@@ -47,6 +59,7 @@ impl Section {
             Section::Trim => "// == trim ==\n",
             Section::Philox => "// == philox ==\n",
             Section::Pack => "// == pack ==\n",
+            Section::Table => "// == table ==\n",
             Section::Arg => "// == arg ==\n",
             Section::Row => "// == row ==\n",
             Section::Column => "// == column ==\n",

@@ -89,7 +89,7 @@ pub(crate) fn combine(
     };
     let text = format!(
         "// Combines the pieces of {what}; any grid.\nextern \"C\" __global__ void __launch_bounds__(256)\n\
-         {name}(const {join}::type* from, {join}::type* to, {parameters})\n{{\n    \
+         {name}(const {join}::type* from, {join}::type* to, {parameters})\n{{\n    xo_wait();\n    \
          xo_combine_{what}<{join}>(from, to, {arguments});\n}}\n"
     );
     let launch = |(length, shorter, from, to): (usize, usize, Argument, Argument)| {
@@ -100,7 +100,8 @@ pub(crate) fn combine(
         if !by_row {
             arguments.push(Argument::Index(inner as i64));
         }
-        Launch { entry: name.clone(), threads: 256, blocks: blocks.min(i32::MAX as usize), arguments }
+        let blocks = blocks.min(i32::MAX as usize);
+        Launch { entry: name.clone(), threads: 256, blocks, shared: 0, arguments }
     };
     let launches: Vec<Launch> = scratch.climbs(id).into_iter().map(launch).collect();
     (if launches.is_empty() { String::new() } else { text }, launches)

@@ -25,6 +25,8 @@ pub struct Launch {
     /// Blocks that cover the work once. Kernels stride over the grid, so fewer are correct too; 0 means that there
     /// is nothing to do.
     pub blocks: usize,
+    /// Bytes of shared memory per block, beyond what the text declares.
+    pub shared: usize,
     /// Arguments in the order of the parameters.
     pub arguments: Vec<Argument>,
 }

@@ -1,6 +1,9 @@
 //! Steps as C++ statements: step `i` becomes the constant `s{i}`.
 
-use crossover_core::{DType, ops::cast::cuda_type};
+use crossover_core::{
+    DType,
+    ops::{MapOp, cast::cuda_type},
+};
 use crossover_plan::kernel::StepOp;
 
 use crate::{entry::Entry, functions::join_type, prelude::Section, source::Argument, stages::store_roots};
@@ -55,6 +58,10 @@ impl Entry<'_> {
                 let key = self.load(*key as usize);
                 format!("xo_philox((unsigned long long)({position}), {stream}u, {key}[0], {key}[1])")
             }
+            StepOp::Map(MapOp::Divide) if self.quick && self.is_quick(id) => {
+                self.uses.section(Section::Divide);
+                format!("xo_quick_divide({}, {}, fine)", arg(0), arg(1))
+            }
             StepOp::Map(op) => {
                 let operand = self.kernel.steps[step.args[0] as usize].dtype;
                 let name = self.uses.op(*op, operand);
@@ -63,6 +70,8 @@ impl Entry<'_> {
             }
             StepOp::Cast(cast) => self.uses.cast(*cast, &arg(0)),
             StepOp::Where => format!("{} ? {} : {}", arg(0), arg(1), arg(2)),
+            // Where a quick quotient is fine it is no NaN.
+            StepOp::Canonical if self.quick && self.is_quick(step.args[0] as usize) => arg(0),
             StepOp::Canonical if step.dtype.is_float() || step.dtype.is_complex() => {
                 self.uses.section(Section::Nan);
                 format!("xo_canonical({})", arg(0))
@@ -70,6 +79,12 @@ impl Entry<'_> {
             StepOp::Canonical | StepOp::Expand => arg(0),
             StepOp::Reduce(op) => empty_reduction(*op, step.dtype),
         }
+    }
+
+    /// Whether a step has a form that leaves its slow path out.
+    pub(crate) fn is_quick(&self, id: usize) -> bool {
+        let step = &self.kernel.steps[id];
+        matches!(step.op, StepOp::Map(MapOp::Divide)) && step.dtype == DType::F32
     }
 
     /// The position of the point in the shape that an `Index` or `Random` step counts in.
@@ -124,6 +139,16 @@ impl Entry<'_> {
         // Anything but the value of the step itself is what that step rounds: then NaNs are made canonical here.
         let narrow = if root == step { "narrow" } else { "settle" };
         format!("xo_{narrow}_{dtype}(s{root})")
+    }
+
+    /// Whether a store rounds computed values to 16 bits; brings the functions for it.
+    pub(crate) fn settles(&mut self, store: usize) -> bool {
+        let stored = &self.kernel.stores[store];
+        if !stored.dtype.is_half() || store_roots(self.kernel, store)[0] == stored.step as usize {
+            return false;
+        }
+        self.uses.half(stored.dtype);
+        true
     }
 
     /// The type in which a `Reduce` step combines.

@@ -1,6 +1,6 @@
 //! The text of everyday kernels, as snapshots.
 
-use crossover_codegen::{Argument, Source, fused, samples};
+use crossover_codegen::{Argument, Limits, Source, fused, fused_within, samples};
 use crossover_core::{DType, Graph, ops::MapOp};
 use crossover_plan::{Options, Plan, kernel::Kernel};
 
@@ -48,13 +48,48 @@ fn texts_are_as_reviewed() {
 #[test]
 fn sizes_are_arguments_and_not_text() {
     let texts = |a: crossover_plan::kernel::Fused, b| assert_eq!(fused(&a).text, fused(&b).text);
-    texts(samples::gelu(1 << 20, DType::F32), samples::gelu(37, DType::F32));
+    // Whole groups of neighbours, and others.
+    texts(samples::gelu(1 << 20, DType::F32), samples::gelu(36, DType::F32));
+    texts(samples::gelu((1 << 20) + 1, DType::F32), samples::gelu(37, DType::F32));
     texts(samples::softmax(10, 1000, DType::F32), samples::softmax(4096, 900, DType::F32));
     // Rows of whole groups are a class of their own: nobody has to ask where they end.
     texts(samples::softmax(10, 1024, DType::F32), samples::softmax(4096, 1024, DType::F32));
     texts(samples::softmax(10, 4096, DType::F32), samples::softmax(3, 2048, DType::F32));
     texts(samples::full_sum(50_000), samples::full_sum(10_000_000));
-    texts(samples::standardise(129, 3), samples::standardise(10_000, 1000));
+    texts(samples::standardise(129, 3), samples::standardise(10_000, 1001));
+    texts(samples::standardise(129, 8), samples::standardise(10_000, 1000));
+}
+
+#[test]
+fn bytes_are_combined_by_words_where_only_their_bits_count() {
+    let kernel = |dtype: &str, op: &str, count: usize| {
+        let graph = format!(
+            "graph {{\n  %0 = input {dtype}[{count}]\n  %1 = input {dtype}[{count}]\n  %2 = {op} %0, %1\n  return %2\n}}"
+        );
+        let graph = Graph::parse(&graph).expect("the graph is well formed");
+        let plan = Plan::new(&graph, Options::default()).expect("the graph can be planned");
+        match &plan.launches[0].kernel {
+            Kernel::Fused(kernel) => fused(kernel).text,
+            Kernel::Call(call) => panic!("a call: {call:?}"),
+        }
+    };
+    assert!(kernel("u8", "bitwise_xor", 64).contains("xo_bitwise_xor_u32"));
+    assert!(kernel("i16", "bitwise_and", 64).contains("xo_bitwise_and_u32"));
+    // A carry would cross from byte to byte, and three bytes are no word.
+    assert!(kernel("u8", "add", 64).contains("xo_add_u8"));
+    assert!(kernel("u8", "bitwise_xor", 63).contains("xo_bitwise_xor_u8"));
+}
+
+#[test]
+fn large_functions_of_16_bits_are_looked_up_where_the_table_fits() {
+    let kernel = samples::gelu(1 << 24, DType::BF16);
+    let roomy = Limits { shared: 227 << 10, ..Limits::default() };
+    let looked_up = fused_within(&kernel, roomy);
+    assert_eq!(looked_up.launches.len(), 2);
+    assert_eq!((looked_up.launches[1].shared, looked_up.scratch), (1 << 17, 1 << 17));
+    assert_eq!(fused_within(&samples::gelu(1 << 20, DType::BF16), roomy).launches.len(), 1);
+    assert_eq!(fused_within(&samples::gelu(1 << 24, DType::F32), roomy).launches.len(), 1);
+    assert_eq!(fused(&kernel).launches.len(), 1);
 }
 
 #[test]

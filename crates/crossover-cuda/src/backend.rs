@@ -13,7 +13,9 @@ use std::{
 };
 
 use crossover_plan::kernel::Kernel;
-use crossover_runtime::{Address, Backend, Block, Coming, Error, Executable, Result};
+use crossover_runtime::{
+    Address, Backend, Block, Coming, Error, Executable, HostMemory, KernelRecord, Result,
+};
 use parking_lot::Mutex;
 
 use crate::{
@@ -34,6 +36,8 @@ const NOWHERE: u64 = 256;
 #[derive(Debug)]
 pub(crate) struct Open {
     pub(crate) gpu: Gpu,
+    /// What generated kernels may use.
+    limits: crossover_codegen::Limits,
     transfers: Transfers,
     blocks: Blocks,
     pub(crate) compiler: Arc<Compiler>,
@@ -56,7 +60,8 @@ impl Open {
         let blocks = Blocks::default();
         let (blas, is_lost, reason) = (OnceLock::new(), AtomicBool::new(false), Mutex::default());
         let libraries = calls::Libraries::default();
-        Ok(Open { gpu, transfers, blocks, compiler, blas, libraries, tf32, is_lost, reason })
+        let limits = gpu.limits();
+        Ok(Open { gpu, limits, transfers, blocks, compiler, blas, libraries, tf32, is_lost, reason })
     }
 
     /// The library of matrix products, opened by the first.
@@ -190,7 +195,9 @@ impl CudaBackend {
     }
 
     fn opened(&self) -> std::result::Result<&Arc<Open>, &crate::Error> {
-        self.open.get_or_init(|| Open::new(self.ordinal, self.folder.clone(), self.tf32).map(Arc::new)).as_ref()
+        self.open
+            .get_or_init(|| Open::new(self.ordinal, self.folder.clone(), self.tf32).map(Arc::new))
+            .as_ref()
     }
 
     fn device(&self, during: &'static str) -> Result<&Arc<Open>> {
@@ -341,13 +348,33 @@ impl Backend for CudaBackend {
         open.transfers.download(from.address.0, to).map_err(|error| open.failed(DURING, error))
     }
 
+    fn pinned(&self, bytes: usize) -> Result<Option<Box<dyn HostMemory>>> {
+        const DURING: &str = "reserving page-locked memory";
+        let open = self.device(DURING)?;
+        match open.transfers.pinned(bytes) {
+            Ok(block) => Ok(Some(Box::new(block))),
+            Err(error) => Err(open.failed(DURING, error)),
+        }
+    }
+
+    fn finish(&self) -> Result<()> {
+        self.synchronise()
+    }
+
+    fn kernels(&self) -> Vec<KernelRecord> {
+        match self.open.get() {
+            Some(Ok(open)) => open.compiler.records(),
+            _ => Vec::new(),
+        }
+    }
+
     fn begin(&self, kernel: &Kernel) -> Result<Option<Box<dyn Coming>>> {
         let open = self.device("making a kernel ready")?;
         let fused = match kernel {
             Kernel::Fused(fused) => fused,
             Kernel::Call(call) => return calls::begin(open, call),
         };
-        let source = crossover_codegen::fused(fused);
+        let source = crossover_codegen::fused_within(fused, open.limits);
         let compilation = open.compiler.begin(&source.text);
         Ok(Some(Box::new(ComingKernel { open: open.clone(), kernel: fused.clone(), source, compilation })))
     }

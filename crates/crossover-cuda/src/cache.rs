@@ -39,6 +39,21 @@ pub struct CacheCounts {
     pub refused: u64,
 }
 
+/// One compiled kernel on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CacheEntry {
+    /// Its file.
+    pub path: PathBuf,
+    /// Bytes it takes.
+    pub bytes: u64,
+    /// When it was used last, to within a day.
+    pub used: SystemTime,
+    /// Architecture, flags and compiler it was made for and by.
+    pub made_for: String,
+    /// The text that was compiled.
+    pub source: String,
+}
+
 #[derive(Debug, Default)]
 struct Counters {
     hits: AtomicU64,
@@ -190,6 +205,65 @@ impl KernelCache {
         }
     }
 
+    /// The entries on disk, the one used last first. A folder that does not exist has none.
+    ///
+    /// ```
+    /// use crossover_cuda::KernelCache;
+    /// let folder = std::env::temp_dir().join(format!("crossover-list-{}", std::process::id()));
+    /// let cache = KernelCache::new(&folder);
+    /// assert!(cache.entries()?.is_empty());
+    /// cache.store("sm_90a flags nvrtc 13.0\nthe text", b"machine code");
+    /// assert_eq!(cache.entries()?[0].made_for, "sm_90a flags nvrtc 13.0");
+    /// assert_eq!(cache.clear()?.0, 1);
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn entries(&self) -> std::io::Result<Vec<CacheEntry>> {
+        let mut out: Vec<CacheEntry> = Vec::new();
+        for (path, meta) in self.files()? {
+            // Another process may just have removed it.
+            let Ok(bytes) = fs::read(&path) else { continue };
+            let key = key_of(&bytes).unwrap_or("damaged");
+            let (made_for, source) = key.split_once('\n').unwrap_or((key, ""));
+            out.push(CacheEntry {
+                bytes: meta.len(),
+                used: meta.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                made_for: made_for.to_string(),
+                source: source.to_string(),
+                path,
+            });
+        }
+        out.sort_by_key(|entry| std::cmp::Reverse(entry.used));
+        Ok(out)
+    }
+
+    /// Removes every entry; how many there were, and their bytes. Processes that use them compile again.
+    pub fn clear(&self) -> std::io::Result<(usize, u64)> {
+        let (mut count, mut bytes) = (0, 0);
+        for (path, meta) in self.files()? {
+            match fs::remove_file(&path) {
+                Ok(()) => (count, bytes) = (count + 1, bytes + meta.len()),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok((count, bytes))
+    }
+
+    /// Files of entries.
+    fn files(&self) -> std::io::Result<Vec<(PathBuf, fs::Metadata)>> {
+        let listing = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            other => other?,
+        };
+        let is_entry = |path: &Path| path.extension().is_some_and(|extension| extension == EXTENSION);
+        let found = listing.flatten().map(|entry| (entry.path(), entry.metadata()));
+        Ok(found
+            .filter(|(path, _)| is_entry(path))
+            .filter_map(|(path, meta)| Some((path, meta.ok()?)))
+            .collect())
+    }
+
     fn path(&self, key: &str) -> PathBuf {
         self.folder.join(format!("{:016x}.{EXTENSION}", hash(key.as_bytes())))
     }
@@ -198,6 +272,13 @@ impl KernelCache {
 /// FNV-1a over 64 bits: the same on every machine and in every version.
 fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, &b| (h ^ b as u64).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+/// The key that an entry was stored under, if it is one of ours.
+fn key_of(bytes: &[u8]) -> Option<&str> {
+    let rest = bytes.strip_prefix(&MAGIC)?.get(8..)?;
+    let (length, rest) = rest.split_first_chunk::<8>()?;
+    std::str::from_utf8(rest.get(..usize::try_from(u64::from_le_bytes(*length)).ok()?)?).ok()
 }
 
 enum Decoded<'a> {

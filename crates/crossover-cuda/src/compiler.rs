@@ -13,6 +13,7 @@ use std::{
 };
 
 use crossover_codegen::NVRTC_FLAGS;
+use crossover_runtime::{KernelEntry, KernelRecord};
 use parking_lot::{Condvar, Mutex};
 use rustc_hash::FxHashMap;
 
@@ -25,6 +26,11 @@ const MODULES: usize = 4096;
 #[derive(Debug, Default)]
 pub(crate) struct Compilation {
     result: OnceLock<Result<Arc<Module>>>,
+    /// Milliseconds that compiling took, unless the code was on disk.
+    milliseconds: OnceLock<f64>,
+    /// Plans that asked again.
+    reused: AtomicU64,
+    launches: AtomicU64,
     waiting: Mutex<()>,
     done: Condvar,
 }
@@ -44,6 +50,11 @@ impl Compilation {
             }
             self.done.wait(&mut guard);
         }
+    }
+
+    /// Notes a launch.
+    pub(crate) fn launched(&self) {
+        self.launches.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Whether it is still running, or a kernel holds its module.
@@ -114,10 +125,31 @@ impl Compiler {
         }
     }
 
+    /// What is known about every kernel that has been compiled and can be used.
+    pub(crate) fn records(&self) -> Vec<KernelRecord> {
+        let known: Vec<(String, Arc<Compilation>)> =
+            self.known.lock().iter().map(|(text, made)| (text.clone(), made.clone())).collect();
+        let record = |(source, made): (String, Arc<Compilation>)| {
+            let Some(Ok(module)) = made.result.get() else { return None };
+            Some(KernelRecord {
+                entries: entries(&source, module),
+                architecture: self.architecture.clone(),
+                compile_ms: made.milliseconds.get().copied(),
+                reused: made.reused.load(Ordering::Relaxed),
+                launches: made.launches.load(Ordering::Relaxed),
+                source,
+            })
+        };
+        let mut out: Vec<KernelRecord> = known.into_iter().filter_map(record).collect();
+        out.sort_by(|a, b| b.launches.cmp(&a.launches).then_with(|| a.source.cmp(&b.source)));
+        out
+    }
+
     /// The compilation of a text, started if nobody has asked for it yet.
     pub(crate) fn begin(self: &Arc<Compiler>, text: &str) -> Arc<Compilation> {
         let mut known = self.known.lock();
         if let Some(found) = known.get(text) {
+            found.reused.fetch_add(1, Ordering::Relaxed);
             return found.clone();
         }
         if known.len() >= MODULES {
@@ -163,7 +195,11 @@ impl Compiler {
                 next
             };
             let Some((text, compilation)) = next else { return };
-            compilation.finish(self.module(&text).map(Arc::new));
+            let made = self.module(&text).map(|(module, milliseconds)| {
+                milliseconds.map(|taken| compilation.milliseconds.set(taken));
+                Arc::new(module)
+            });
+            compilation.finish(made);
         }
     }
 
@@ -171,7 +207,8 @@ impl Compiler {
         self.nvrtc.get_or_init(Nvrtc::open).as_ref().map_err(Error::clone)
     }
 
-    fn module(&self, text: &str) -> Result<Module> {
+    /// A loaded module, and the milliseconds that compiling it took, if it was not on disk.
+    fn module(&self, text: &str) -> Result<(Module, Option<f64>)> {
         let nvrtc = self.nvrtc()?;
         let (major, minor) = nvrtc.version();
         let flags = NVRTC_FLAGS.join(" ");
@@ -179,17 +216,51 @@ impl Compiler {
         if let Some(cubin) = self.disk.as_ref().and_then(|disk| disk.find(&key)) {
             // The checksum held, so a driver that refuses it nevertheless wants it compiled anew.
             if let Ok(module) = self.gpu.load(&cubin) {
-                return Ok(module);
+                return Ok((module, None));
             }
         }
         let begin = Instant::now();
         let cubin = nvrtc.compile(text, &self.architecture)?;
         self.compiled.fetch_add(1, Ordering::Relaxed);
-        self.microseconds.fetch_add(begin.elapsed().as_micros() as u64, Ordering::Relaxed);
+        let taken = begin.elapsed();
+        self.microseconds.fetch_add(taken.as_micros() as u64, Ordering::Relaxed);
         let module = self.gpu.load(&cubin)?;
         if let Some(disk) = &self.disk {
             disk.store(&key, &cubin);
         }
-        Ok(module)
+        Ok((module, Some(taken.as_secs_f64() * 1e3)))
+    }
+}
+
+/// The entry points of a text, with what the driver says about each.
+fn entries(text: &str, module: &Module) -> Vec<KernelEntry> {
+    names(text).filter_map(|name| module.describe(&name).ok()).collect()
+}
+
+/// The names of the entry points of a text.
+fn names(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.split("__global__").skip(1).filter_map(|after| {
+        // `void __launch_bounds__(128)` and the name come before the parameters.
+        let head = after
+            .split_once("__launch_bounds__")
+            .map_or(after, |(_, rest)| rest.split_once(')').map_or("", |r| r.1));
+        let name = head.split('(').next()?.trim().rsplit([' ', '\n']).next()?;
+        (!name.is_empty()).then(|| name.to_string())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crossover_codegen::{fused, samples};
+
+    #[test]
+    fn names_of_entry_points_are_found_in_every_generated_text() {
+        for (name, kernel) in samples::golden() {
+            let source = fused(&kernel);
+            let found: Vec<String> = super::names(&source.text).collect();
+            for launch in &source.launches {
+                assert!(found.contains(&launch.entry), "{name}: {} is not among {found:?}", launch.entry);
+            }
+        }
     }
 }

@@ -50,6 +50,8 @@ pub struct Gpu {
     pub(crate) shared: Arc<Context>,
     name: Arc<str>,
     version: i32,
+    /// Whether launches may start early; asked for once, since every launch wants to know.
+    early: bool,
 }
 
 impl Gpu {
@@ -72,7 +74,10 @@ impl Gpu {
             result::stream::create(result::stream::StreamKind::NonBlocking).map_err(driver("cuStreamCreate"))
         };
         let shared = Context { device, context, stream: stream()?, up: stream()?, down: stream()? };
-        Ok(Gpu { shared: Arc::new(shared), name: name.into(), version })
+        let mut gpu = Gpu { shared: Arc::new(shared), name: name.into(), version, early: false };
+        gpu.early =
+            gpu.attribute(sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) >= 9;
+        Ok(gpu)
     }
 
     /// Makes this device current on the calling thread; every thread does this before it uses the device.
@@ -108,6 +113,18 @@ impl Gpu {
         let major = self.attribute(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
         let minor = self.attribute(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
         format!("sm_{major}{minor}{}", if major >= 9 { "a" } else { "" })
+    }
+
+    /// Whether a launch can be set up while the one before it ends.
+    pub(crate) fn starts_early(&self) -> bool {
+        self.early
+    }
+
+    /// What generated kernels may use of this device.
+    pub fn limits(&self) -> crossover_codegen::Limits {
+        use sys::CUdevice_attribute_enum as A;
+        let shared = self.attribute(A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN).max(0) as usize;
+        crossover_codegen::Limits { shared, ..crossover_codegen::Limits::default() }
     }
 
     /// Streaming multiprocessors.
@@ -152,6 +169,19 @@ impl Gpu {
         entry: &str,
         blocks: usize,
         threads: u32,
+        arguments: Arguments,
+    ) -> Result<()> {
+        self.launch_shared(module, entry, blocks, threads, 0, arguments)
+    }
+
+    /// As [`Gpu::launch`], with so many bytes of shared memory per block beyond what the text declares.
+    pub fn launch_shared(
+        &self,
+        module: &Module,
+        entry: &str,
+        blocks: usize,
+        threads: u32,
+        shared: usize,
         mut arguments: Arguments,
     ) -> Result<()> {
         if blocks == 0 {
@@ -167,8 +197,14 @@ impl Gpu {
         unsafe {
             let function =
                 result::module::get_function(module.module, name).map_err(driver("cuModuleGetFunction"))?;
+            if shared > 0 {
+                let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+                result::function::set_function_attribute(function, attribute, shared as i32)
+                    .map_err(driver("cuFuncSetAttribute"))?;
+            }
             let stream = self.shared.stream;
-            result::launch_kernel(function, (grid, 1, 1), (threads, 1, 1), 0, stream, &mut pointers)
+            let (grid, block) = ((grid, 1, 1), (threads, 1, 1));
+            result::launch_kernel(function, grid, block, shared as u32, stream, &mut pointers)
                 .map_err(driver("cuLaunchKernel"))
         }
     }

@@ -11,7 +11,7 @@ use libloading::Library;
 use crate::{Error, Result};
 
 /// Every driver function that this crate calls through cudarc.
-const SYMBOLS: [&str; 43] = [
+const SYMBOLS: [&str; 44] = [
     "cuInit",
     "cuDriverGetVersion",
     "cuGetErrorName",
@@ -49,6 +49,7 @@ const SYMBOLS: [&str; 43] = [
     "cuFuncGetAttribute",
     "cuFuncSetAttribute",
     "cuLaunchKernel",
+    "cuLaunchKernelEx",
     "cuEventCreate",
     "cuEventRecord",
     "cuEventSynchronize",

@@ -31,8 +31,8 @@ enum Cell {
 #[derive(Debug)]
 struct Entry {
     function: Function,
-    blocks: u32,
-    threads: u32,
+    /// Blocks, threads per block, bytes of shared memory per block.
+    grid: (u32, u32, u32),
     cells: Vec<Cell>,
 }
 
@@ -42,6 +42,8 @@ pub(crate) struct CudaKernel {
     open: Arc<Open>,
     entries: Vec<Entry>,
     scratch: usize,
+    /// Where launches are counted.
+    compilation: Arc<Compilation>,
     /// Keeps the functions of the entries valid.
     _module: Arc<Module>,
 }
@@ -61,8 +63,9 @@ impl Coming for ComingKernel {
     }
 
     fn wait(&self) -> Result<Box<dyn Executable>> {
-        let made = (self.compilation.wait())
-            .and_then(|module| CudaKernel::new(&self.open, &self.kernel, &self.source, module));
+        let made = (self.compilation.wait()).and_then(|module| {
+            CudaKernel::new(&self.open, &self.kernel, &self.source, &self.compilation, module)
+        });
         match made {
             Ok(kernel) => Ok(Box::new(kernel)),
             Err(error) => Err(self.open.refused("making a kernel ready", error)),
@@ -75,6 +78,7 @@ impl CudaKernel {
         open: &Arc<Open>,
         kernel: &Fused,
         source: &Source,
+        compilation: &Arc<Compilation>,
         module: Arc<Module>,
     ) -> crate::Result<CudaKernel> {
         let mut entries = Vec::with_capacity(source.launches.len());
@@ -97,15 +101,22 @@ impl CudaKernel {
                 Argument::Index(value) if source.wide => Cell::Fixed(value as u64),
                 Argument::Index(value) => Cell::Fixed(value as i32 as u32 as u64),
             };
+            let function = module.function(&launch.entry)?;
+            // Kernels stride over the grid, so a grid that was cut still covers everything.
+            let mut blocks = u32::try_from(launch.blocks).unwrap_or(i32::MAX as u32);
+            if launch.shared > 0 {
+                open.gpu.allow_shared(function, launch.shared)?;
+                // Such blocks fill a multiprocessor and have much to set up.
+                blocks = blocks.min(open.gpu.multiprocessors().max(1) as u32);
+            }
             entries.push(Entry {
-                function: module.function(&launch.entry)?,
-                // Kernels stride over the grid, so a grid that was cut still covers everything.
-                blocks: u32::try_from(launch.blocks).unwrap_or(i32::MAX as u32),
-                threads: launch.threads,
+                function,
+                grid: (blocks, launch.threads, launch.shared as u32),
                 cells: launch.arguments.iter().map(cell).collect(),
             });
         }
-        Ok(CudaKernel { open: open.clone(), entries, scratch: source.scratch, _module: module })
+        let (open, compilation) = (open.clone(), compilation.clone());
+        Ok(CudaKernel { open, entries, scratch: source.scratch, compilation, _module: module })
     }
 
     fn queue(&self, launch: &Launch<'_>, scratch: u64) -> crate::Result<()> {
@@ -124,9 +135,8 @@ impl CudaKernel {
             pointers.extend(values.iter_mut().map(|value| value.as_mut_ptr().cast::<c_void>()));
             // SAFETY: the cells follow the parameters of the generated entry point; the launch was checked against
             // the kernel, so every address it touches lies inside its blocks; blocks are given back on this lane.
-            unsafe {
-                self.open.gpu.start(entry.function, entry.blocks, entry.threads, &mut pointers)?;
-            }
+            // Generated entry points wait for the launch before.
+            unsafe { self.open.gpu.start_early(entry.function, entry.grid, &mut pointers)? };
         }
         Ok(())
     }
@@ -142,6 +152,7 @@ impl Executable for CudaKernel {
             bytes => Some(self.open.take(bytes)?),
         };
         let queued = self.queue(launch, scratch.unwrap_or(0));
+        self.compilation.launched();
         if let Some(address) = scratch {
             // In the order of the stream: the launches above come first.
             self.open.give(address, self.scratch);

@@ -26,7 +26,7 @@ mod queue;
 mod transfer;
 
 pub use backend::CudaBackend;
-pub use cache::{CacheCounts, KernelCache};
+pub use cache::{CacheCounts, CacheEntry, KernelCache};
 pub use compiler::CompilerCounts;
 pub use device::{Event, Gpu, Memory, Module, Pinned};
 pub use error::{Error, Result};

@@ -194,7 +194,72 @@ impl Gpu {
     }
 }
 
+impl Gpu {
+    /// Queues a launch of an entry point that waits for the launch before by itself (`griddepcontrol.wait`), so that its
+    /// blocks may be set up while that one ends. Devices before Hopper cannot do that and start it afterwards.
+    ///
+    /// # Safety
+    /// As for `start`; and the entry point touches no memory before it waits.
+    pub(crate) unsafe fn start_early(
+        &self,
+        function: Function,
+        (blocks, threads, shared): (u32, u32, u32),
+        pointers: &mut [*mut c_void],
+    ) -> Result<()> {
+        use sys::CUlaunchAttributeID_enum::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION as EARLY;
+        if !self.starts_early() && shared == 0 {
+            // SAFETY: the caller's contract.
+            return unsafe { self.start(function, blocks, threads, pointers) };
+        }
+        // SAFETY: all bytes zero is a value of every member of the union.
+        let mut value: sys::CUlaunchAttributeValue = unsafe { std::mem::zeroed() };
+        value.programmaticStreamSerializationAllowed = 1;
+        let mut attribute = sys::CUlaunchAttribute { id: EARLY, pad: [0; 4], value };
+        let config = sys::CUlaunchConfig {
+            gridDimX: blocks,
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: threads,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: shared,
+            hStream: self.shared.stream,
+            attrs: &raw mut attribute,
+            numAttrs: self.starts_early() as u32,
+        };
+        // SAFETY: the caller's contract; the driver copies configuration and parameters before it returns.
+        unsafe { sys::cuLaunchKernelEx(&config, function.0, pointers.as_mut_ptr(), std::ptr::null_mut()) }
+            .result()
+            .map_err(driver("cuLaunchKernelEx"))
+    }
+
+    /// Lets an entry point have this much shared memory per block.
+    pub(crate) fn allow_shared(&self, function: Function, bytes: usize) -> Result<()> {
+        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: the function's module is loaded.
+        unsafe { result::function::set_function_attribute(function.0, attribute, bytes as i32) }
+            .map_err(driver("cuFuncSetAttribute"))
+    }
+}
+
 impl Module {
+    /// What the driver says about an entry point.
+    pub(crate) fn describe(&self, entry: &str) -> Result<crossover_runtime::KernelEntry> {
+        use sys::CUfunction_attribute_enum as A;
+        let function = self.function(entry)?;
+        let read = |attribute| {
+            // SAFETY: the function's module is loaded.
+            let value = unsafe { result::function::get_function_attribute(function.0, attribute) };
+            value.map(|value| value.max(0) as u32).map_err(driver("cuFuncGetAttribute"))
+        };
+        Ok(crossover_runtime::KernelEntry {
+            name: entry.to_string(),
+            registers: read(A::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
+            shared: read(A::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
+            local: read(A::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
+        })
+    }
+
     /// An entry point by name.
     pub(crate) fn function(&self, entry: &str) -> Result<Function> {
         let fail = |why: &str| Error::Launch { entry: entry.to_string(), why: why.to_string() };

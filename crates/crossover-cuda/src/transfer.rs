@@ -8,8 +8,12 @@
 
 #![allow(unsafe_code)]
 
-use std::sync::OnceLock;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+};
 
+use crossover_runtime::HostMemory;
 use parking_lot::Mutex;
 
 use crate::{
@@ -44,10 +48,37 @@ struct Ring {
     next: usize,
 }
 
+/// Page-locked memory that users have: where it starts, and its length.
+type Ranges = Mutex<BTreeMap<usize, usize>>;
+
+/// Page-locked memory that a user has.
+#[derive(Debug)]
+pub(crate) struct PinnedBlock {
+    memory: Pinned,
+    ranges: Arc<Ranges>,
+}
+
+impl HostMemory for PinnedBlock {
+    fn bytes(&self) -> &[u8] {
+        self.memory.bytes()
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        self.memory.bytes_mut()
+    }
+}
+
+impl Drop for PinnedBlock {
+    fn drop(&mut self) {
+        self.ranges.lock().remove(&(self.memory.bytes().as_ptr() as usize));
+    }
+}
+
 /// The copies of one device.
 #[derive(Debug)]
 pub(crate) struct Transfers {
     gpu: Gpu,
+    ranges: Arc<Ranges>,
     ring: Mutex<Ring>,
     /// For small downloads, one at a time.
     back: Mutex<Option<Staging>>,
@@ -57,7 +88,23 @@ pub(crate) struct Transfers {
 
 impl Transfers {
     pub(crate) fn new(gpu: &Gpu) -> Transfers {
-        Transfers { gpu: gpu.clone(), ring: Mutex::default(), back: Mutex::default(), crew: OnceLock::new() }
+        let (ring, back, crew) = (Mutex::default(), Mutex::default(), OnceLock::new());
+        Transfers { gpu: gpu.clone(), ranges: Arc::default(), ring, back, crew }
+    }
+
+    /// Page-locked memory for a user.
+    pub(crate) fn pinned(&self, bytes: usize) -> Result<PinnedBlock> {
+        let memory = self.gpu.pinned(bytes)?;
+        self.ranges.lock().insert(memory.bytes().as_ptr() as usize, bytes);
+        Ok(PinnedBlock { memory, ranges: self.ranges.clone() })
+    }
+
+    /// Whether bytes lie in page-locked memory that a user has.
+    fn is_pinned(&self, bytes: &[u8]) -> bool {
+        let start = bytes.as_ptr() as usize;
+        let ranges = self.ranges.lock();
+        let before = ranges.range(..=start).next_back();
+        before.is_some_and(|(&from, &length)| start + bytes.len() <= from + length)
     }
 
     fn crew(&self) -> Option<&Crew> {
@@ -103,7 +150,7 @@ impl Transfers {
     }
 
     fn upload_large(&self, from: &[u8], to: u64) -> Result<()> {
-        match self.crew() {
+        match self.crew().filter(|_| !self.is_pinned(from)) {
             Some(crew) => crew.copy(Direction::Up, from.as_ptr() as usize, to, from.len())?,
             None => {
                 // SAFETY: both sides have the bytes; the lane is waited for before the borrow ends.

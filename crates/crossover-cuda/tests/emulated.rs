@@ -6,7 +6,7 @@
 
 use std::{ffi::c_void, fmt::Write as _, path::PathBuf, process::Command};
 
-use crossover_codegen::{Source, fused};
+use crossover_codegen::{Source, fused, fused_within};
 use crossover_cuda::{
     Arguments,
     proof::{
@@ -27,7 +27,7 @@ fn unit(index: usize, source: &Source) -> String {
     let mut entries: Vec<&str> = source.launches.iter().map(|l| l.entry.as_str()).collect();
     entries.sort_unstable();
     entries.dedup();
-    let fibers = source.text.contains("__shfl");
+    let fibers = source.text.contains("__shfl") || source.text.contains("__syncthreads");
     for entry in entries {
         let _ = writeln!(
             out,
@@ -133,7 +133,10 @@ fn widened(source: Source) -> Source {
 
 fn check(name: &str, cases: &[Case], wide: bool) {
     let source = |c: &Case| if wide { widened(fused(&c.kernel)) } else { fused(&c.kernel) };
-    let sources: Vec<Source> = cases.iter().map(source).collect();
+    check_sources(name, cases, cases.iter().map(source).collect());
+}
+
+fn check_sources(name: &str, cases: &[Case], sources: Vec<Source>) {
     let Some(library) = compile(name, &sources) else { return };
     for (index, (case, source)) in cases.iter().zip(&sources).enumerate() {
         let got = run_case(&library, index, case, source);
@@ -177,6 +180,17 @@ fn random_kernels_with_64_bit_indices_agree_with_the_interpreter() {
 fn planned_kernels_agree_with_the_interpreter() {
     let cases: Vec<Case> = (0..40).flat_map(|seed| planned(seed, 4096)).collect();
     check("planned", &cases, false);
+}
+
+#[test]
+fn functions_of_16_bits_that_are_looked_up_agree() {
+    let limits = crossover_codegen::Limits { shared: 1 << 17, table: 1 };
+    let all: Vec<Case> = op_list().into_iter().map(|op| op_case(op, 3001)).collect();
+    let tables = all.into_iter().map(|case| (fused_within(&case.kernel, limits), case));
+    let (sources, cases): (Vec<Source>, Vec<Case>) =
+        tables.filter(|(source, _)| source.launches.iter().any(|l| l.shared > 0)).step_by(9).unzip();
+    assert!(cases.len() > 3, "{} tables", cases.len());
+    check_sources("tables", &cases, sources);
 }
 
 #[test]

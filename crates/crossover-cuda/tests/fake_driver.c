@@ -78,6 +78,7 @@ NOTHING(cuModuleUnload)
 NOTHING(cuFuncGetAttribute)
 NOTHING(cuFuncSetAttribute)
 status cuLaunchKernel(void) { return 719; }
+status cuLaunchKernelEx(void) { return 719; }
 status cuEventCreate(void** event, unsigned flags) { *event = (void*)8; return 0; }
 NOTHING(cuEventRecord)
 NOTHING(cuEventSynchronize)

@@ -7,7 +7,7 @@
 use crossover_core::{DType, Scalar};
 use crossover_plan::kernel::{Fused, Kernel, Load, Space, StepOp, Window};
 
-use crate::{Error, Result};
+use crate::{Error, KernelRecord, Result};
 
 /// An address in the memory of one device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -49,6 +49,20 @@ pub trait Backend: Send + Sync + 'static {
     }
     /// Copies the start of a block to host bytes.
     fn download(&self, from: Block, to: &mut [u8]) -> Result<()>;
+    /// Host memory from which and to which the device copies at the speed of the bus; `None` where any memory is as good.
+    /// Zeroed.
+    fn pinned(&self, bytes: usize) -> Result<Option<Box<dyn HostMemory>>> {
+        let _ = bytes;
+        Ok(None)
+    }
+    /// Waits until everything queued has been done.
+    fn finish(&self) -> Result<()> {
+        Ok(())
+    }
+    /// The kernels made ready so far, for people who want to know; empty where nothing is compiled.
+    fn kernels(&self) -> Vec<KernelRecord> {
+        Vec::new()
+    }
     /// Whether blocks are host memory that the host may read and write through their address.
     fn is_host(&self) -> bool {
         false
@@ -68,6 +82,14 @@ pub trait Backend: Send + Sync + 'static {
         let _ = kernel;
         Ok(None)
     }
+}
+
+/// Host memory that belongs to a device's driver.
+pub trait HostMemory: Send + Sync {
+    /// The bytes.
+    fn bytes(&self) -> &[u8];
+    /// The bytes, to be written.
+    fn bytes_mut(&mut self) -> &mut [u8];
 }
 
 /// A kernel that is being made ready.

@@ -9,12 +9,14 @@ mod error;
 mod executor;
 mod place;
 mod prepared;
+mod record;
 pub mod sim;
 pub mod trace;
 
-pub use backend::{Address, Backend, Block, Coming, Executable, Launch, Signature};
+pub use backend::{Address, Backend, Block, Coming, Executable, HostMemory, Launch, Signature};
 pub use buffer::{Buffer, Device, Machine};
 pub use error::{Error, Result};
 pub use executor::{Counts, Executor, Stats};
 pub use place::Placement;
 pub use prepared::Prepared;
+pub use record::{KernelEntry, KernelRecord};

@@ -1,6 +1,6 @@
 //! `crossover doctor`: what this machine has, what the library makes of it, and whether anything is in the way.
 
-mod gpu;
+pub mod gpu;
 pub mod host;
 mod require;
 mod text;

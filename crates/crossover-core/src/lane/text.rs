@@ -110,6 +110,20 @@ impl<T: TextType> Text<T> {
     }
 }
 
+/// Opens a branch that is taken where the mask holds.
+fn open_if(mask: Text<bool>) {
+    BODY.with_borrow_mut(|b| {
+        let _ = writeln!(b.text, "    if (v{}) {{", mask.0);
+    });
+}
+
+/// Ends a branch with a statement that leaves the function.
+fn close_if(leave: String) {
+    BODY.with_borrow_mut(|b| {
+        let _ = writeln!(b.text, "    {leave}\n    }}");
+    });
+}
+
 impl Function {
     fn write(name: &str, result: &str, parameters: &[&str], body: impl FnOnce() -> String) -> Function {
         BODY.with_borrow_mut(|b| *b = Body { text: String::new(), next: 0 });
@@ -130,6 +144,9 @@ impl Function {
     }
 
     /// A function of one argument with a slow path for the arguments where `rare` holds.
+    ///
+    /// The fast path comes first and is computed for every argument: then functions of one argument that share work,
+    /// as sine and cosine do, share it across the branch.
     pub fn unary_with_rare<A: TextType, R: TextType>(
         name: &str,
         rare: impl FnOnce(Text<A>) -> Text<bool>,
@@ -138,15 +155,12 @@ impl Function {
     ) -> Function {
         Self::write(name, R::NAME, &[A::NAME], || {
             let x = Text::parameter();
+            let value = fast(x);
             let mask = rare(x);
-            BODY.with_borrow_mut(|b| {
-                let _ = writeln!(b.text, "    if (v{}) {{", mask.0);
-            });
+            open_if(mask);
             let result = slow(x);
-            BODY.with_borrow_mut(|b| {
-                let _ = writeln!(b.text, "    return v{};\n    }}", result.0);
-            });
-            format!("return v{};", fast(x).0)
+            close_if(format!("return v{};", result.0));
+            format!("return v{};", value.0)
         })
     }
 
@@ -194,16 +208,12 @@ impl Function {
     ) -> Function {
         let result = format!("xo_complex<{}>", T::NAME);
         Self::with_parts(name, &result, 1, |args| {
+            let value = fast(args[0]);
             let mask = rare(args[0]);
-            BODY.with_borrow_mut(|b| {
-                let _ = writeln!(b.text, "    if (v{}) {{", mask.0);
-            });
+            open_if(mask);
             let out = slow(args[0]);
-            BODY.with_borrow_mut(|b| {
-                let _ = writeln!(b.text, "    return {result}{{v{}, v{}}};\n    }}", out.re.0, out.im.0);
-            });
-            let out = fast(args[0]);
-            format!("return {result}{{v{}, v{}}};", out.re.0, out.im.0)
+            close_if(format!("return {result}{{v{}, v{}}};", out.re.0, out.im.0));
+            format!("return {result}{{v{}, v{}}};", value.re.0, value.im.0)
         })
     }
 

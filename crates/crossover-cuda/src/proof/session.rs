@@ -10,7 +10,7 @@ use std::{
 
 use super::json::Json;
 use crate::{Arguments, Gpu, Memory, Module, Nvrtc, Result};
-use crossover_codegen::{Source, fused};
+use crossover_codegen::{Limits, Source, fused_within};
 use crossover_core::Scalar;
 use crossover_plan::kernel::Fused;
 
@@ -78,7 +78,9 @@ impl Session {
 
     /// Generates, compiles and loads a kernel.
     pub(super) fn ready(&self, kernel: &Fused) -> Result<Ready> {
-        let source = fused(kernel);
+        // From this size both ways of computing 16-bit functions are looked at.
+        let limits = Limits { table: 1 << 14, ..self.gpu.limits() };
+        let source = fused_within(kernel, limits);
         let begin = Instant::now();
         let cubin = self.nvrtc.compile(&source.text, &self.architecture)?;
         if let Ok(mut compiled) = self.compiled.lock() {
@@ -101,7 +103,18 @@ impl Session {
         for launch in &ready.source.launches {
             let arguments =
                 Arguments::new(&ready.kernel, &ready.source, launch, inputs, outputs, scratch, scalars)?;
-            self.gpu.launch(&ready.module, &launch.entry, launch.blocks, launch.threads, arguments)?;
+            // Blocks that ask for shared memory fill a multiprocessor and have much to set up.
+            let most =
+                if launch.shared > 0 { self.gpu.multiprocessors().max(1) as usize } else { usize::MAX };
+            let (blocks, threads) = (launch.blocks.min(most), launch.threads);
+            self.gpu.launch_shared(
+                &ready.module,
+                &launch.entry,
+                blocks,
+                threads,
+                launch.shared,
+                arguments,
+            )?;
         }
         Ok(())
     }

@@ -1,14 +1,17 @@
 //! Speed, by the device's clock: many launches behind one another, medians, and a copy of the same size beside each.
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
-use crossover::{Array, Key, random};
-use crossover_cuda::{Gpu, Memory};
+use crossover::{Array, Key, Runtime, keepdims, random};
+use crossover_cpu::CpuBackend;
+use crossover_cuda::{CudaBackend, Gpu, Memory};
+use crossover_plan::Options as PlanOptions;
+use crossover_runtime::{Backend, Executor, Machine, Placement};
 
 use crate::{
     Options, Result,
     report::Report,
-    setup::Setup,
+    setup::{GPU, Setup},
     workloads::{self, Workload},
 };
 
@@ -37,7 +40,43 @@ pub fn run(setup: &Setup, options: &Options, report: &mut Report) -> Result<()> 
         return Ok(());
     }
     tiny(setup, report)?;
+    cold(report)?;
     round_trip(setup, report)
+}
+
+/// What compiling takes, one kernel at a time and nothing kept from before.
+fn cold(report: &mut Report) -> Result<()> {
+    let cuda = Arc::new(CudaBackend::new(0).cache(None));
+    let machine = Machine::new(Arc::new(CpuBackend::new()), vec![cuda.clone()])?;
+    let executor = Executor::new(machine, PlanOptions::default(), Placement::On(GPU));
+    Runtime::from_executor(executor).scope(|| -> Result<()> {
+        let x = random::normal::<f32>(&Key::new(51), [64, 1024]);
+        x.eval()?;
+        let kernels: [fn(&Array) -> Array; 12] = [
+            |x| x.gelu(),
+            |x| x.exp() * 2.0,
+            |x| x.sin() + x.cos(),
+            |x| x.softmax(-1),
+            |x| (x - x.mean(keepdims(-1))) / x.std(keepdims(-1)),
+            |x| x.square().sum(0),
+            |x| x.tanh() * x,
+            |x| x.abs().sqrt().max(-1),
+            |x| (x / 3.0).floor().astype(crossover::DType::I32),
+            |x| x.t() + 1.0,
+            |x| x.sum(()),
+            |x| x.greater(0.0).where_(x, 0.0),
+        ];
+        for kernel in kernels {
+            kernel(&x).eval()?;
+        }
+        let records = cuda.kernels();
+        let asked = records.iter().filter(|kernel| !kernel.source.contains("xo_philox"));
+        let times: Vec<f64> = asked.filter_map(|kernel| kernel.compile_ms).collect();
+        let most = times.iter().copied().fold(0.0, f64::max);
+        let numbers = [("kernels", times.len() as f64), ("median_ms", median(times)), ("most_ms", most)];
+        report.figure("cold compile of a fused kernel", &numbers);
+        Ok(())
+    })
 }
 
 struct Times {
@@ -138,7 +177,29 @@ fn round_trip(setup: &Setup, report: &mut Report) -> Result<()> {
             times.push(start.elapsed().as_secs_f64() * 1e3);
         }
         report.check("round trip", out.len() == values.len(), format!("{} values", out.len()));
-        report.figure("host, gelu 1e7 f32, host", &[("ms", median(times))]);
+        // Where the time goes: into an array, to the device and through the kernel, and back.
+        let (mut into, mut there, mut back) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..9 {
+            let start = Instant::now();
+            let array = Array::from(values.as_slice());
+            into.push(start.elapsed().as_secs_f64() * 1e3);
+            let start = Instant::now();
+            let result = array.gelu();
+            result.eval()?;
+            setup.cuda.synchronise()?;
+            there.push(start.elapsed().as_secs_f64() * 1e3);
+            let start = Instant::now();
+            out = result.to_vec::<f32>()?;
+            back.push(start.elapsed().as_secs_f64() * 1e3);
+        }
+        report.check("round trip in parts", out.len() == values.len(), format!("{} values", out.len()));
+        let parts = [
+            ("ms", median(times)),
+            ("into_ms", median(into)),
+            ("there_ms", median(there)),
+            ("back_ms", median(back)),
+        ];
+        report.figure("host, gelu 1e7 f32, host", &parts);
         Ok(())
     })
 }

@@ -42,7 +42,7 @@ pub fn corpus(setup: &Setup, options: &Options, report: &mut Report) -> Result<(
     let next = AtomicU64::new(0);
     let (checked, wrong) = (AtomicU64::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
-        for _ in 0..threads() {
+        for _ in 0..options.threads {
             scope.spawn(|| {
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed) as usize) {
                     if case.graph.nodes().iter().any(|n| !n.op.is_exact()) {
@@ -108,7 +108,7 @@ pub fn graphs(setup: &Setup, options: &Options, report: &mut Report) -> Result<(
         Ok(())
     };
     std::thread::scope(|scope| {
-        for _ in 0..threads() {
+        for _ in 0..options.threads {
             scope.spawn(|| {
                 loop {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
@@ -125,6 +125,17 @@ pub fn graphs(setup: &Setup, options: &Options, report: &mut Report) -> Result<(
     let wrong = wrong.into_inner().unwrap_or_default();
     let compiled = setup.cuda.compiler();
     let (counts, turned) = (away.counts(), turns.counts());
+    let (launches, fallbacks) = (counts.launches + turned.launches, counts.fallbacks + turned.fallbacks);
+    // As numbers too, for whoever adds up several processes.
+    let numbers = [
+        ("graphs", checked.load(Ordering::Relaxed) as f64),
+        ("bytes", elements.load(Ordering::Relaxed) as f64),
+        ("launches", launches as f64),
+        ("on_host", fallbacks as f64),
+        ("compiled", compiled.compiled as f64),
+        ("compile_ms", compiled.milliseconds),
+    ];
+    report.figure("random graphs", &numbers);
     let detail = format!(
         "{} graphs from seed {} in {:.0} s, {} result bytes, {} launches of which {} on the host, {} sources compiled in \
          {:.0} ms each; {}",
@@ -132,8 +143,8 @@ pub fn graphs(setup: &Setup, options: &Options, report: &mut Report) -> Result<(
         options.seed,
         start.elapsed().as_secs_f64(),
         elements.into_inner(),
-        counts.launches + turned.launches,
-        counts.fallbacks + turned.fallbacks,
+        launches,
+        fallbacks,
         compiled.compiled,
         compiled.milliseconds / compiled.compiled.max(1) as f64,
         words(&wrong)
@@ -155,6 +166,6 @@ fn words(wrong: &[String]) -> String {
     }
 }
 
-pub fn threads() -> usize {
+pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -13,7 +13,7 @@ use crossover_cuda::proof::calls::{CallCase, random_call, random_convolution};
 use crossover_plan::kernel::Kernel;
 use crossover_runtime::{Backend, Block, Launch};
 
-use crate::{Options, Result, bits::threads, report::Report, setup::Setup};
+use crate::{Options, Result, report::Report, setup::Setup};
 
 /// Random calls of each kind.
 const SMALL: u64 = 6000;
@@ -59,7 +59,7 @@ pub fn run(setup: &Setup, options: &Options, report: &mut Report) -> Result<()> 
         }
     };
     std::thread::scope(|scope| {
-        for _ in 0..threads() {
+        for _ in 0..options.threads {
             scope.spawn(|| {
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
@@ -116,10 +116,13 @@ fn large(setup: &Setup, report: &mut Report) -> Result<()> {
             ("scatter_max", Box::new(|| zeros.scatter(&[&ids], &x, Scatter::Max))),
             ("take rows", Box::new(|| table.take(&ids, 0))),
             ("searchsorted", Box::new(|| x.sort(0).searchsorted(&wide.astype(DType::F32), Side::Left))),
-            ("convolve", Box::new(|| {
-                let direct = signal::Options::new().method(signal::Method::Direct);
-                signal::convolve_with(&image, &kernel, direct)
-            })),
+            (
+                "convolve",
+                Box::new(|| {
+                    let direct = signal::Options::new().method(signal::Method::Direct);
+                    signal::convolve_with(&image, &kernel, direct)
+                }),
+            ),
         ];
         let mut wrong = Vec::new();
         for (name, make) in &work {

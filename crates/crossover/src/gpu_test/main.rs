@@ -8,11 +8,14 @@ mod bench;
 mod bits;
 mod calls;
 mod disk;
+mod jobs;
 mod leaks;
 mod libraries;
 mod linear;
+mod pipeline;
 mod products;
 mod report;
+mod sanitize;
 mod setup;
 mod transfers;
 mod workloads;
@@ -27,12 +30,16 @@ usage: crossover-gpu-test [FOLDER] [options]
 
   FOLDER         where gpu-test.json goes (default: out)
   --only LIST    only these parts, separated by commas:
-                 corpus, transfers, arrays, products, linear, calls, libraries, disk, bench, leaks, graphs
+                 corpus, transfers, arrays, products, linear, calls, libraries, disk, bench, pipeline, leaks, graphs;
+                 and, only by name, sanitize
   --graphs N     random graphs (default: 10000)
   --seed N       the first of them (default: 0)
+  --jobs N       processes for random graphs: the compiler works on one kernel at a time per process (default: 1)
+  --threads N    threads for corpus and graphs (default: one per core)
   --seconds N    start no new graph after N seconds (default: 240)
   --rows LIST    only time work whose name contains one of these, separated by commas
   --corpus PATH  case files (default: corpus beside the program)
+  --plant        with sanitize: also run kernels that are wrong on purpose
   --first        only time the first result of a fresh process";
 
 /// The result of a part.
@@ -47,8 +54,11 @@ pub struct Options {
     seed: u64,
     seconds: u64,
     rows: Option<Vec<String>>,
+    jobs: u64,
+    threads: usize,
     corpus: Option<PathBuf>,
     first: bool,
+    plant: bool,
 }
 
 fn parse() -> std::result::Result<Options, String> {
@@ -59,8 +69,11 @@ fn parse() -> std::result::Result<Options, String> {
         seed: 0,
         seconds: 240,
         rows: None,
+        jobs: 1,
+        threads: bits::cores(),
         corpus: None,
         first: false,
+        plant: false,
     };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -72,7 +85,10 @@ fn parse() -> std::result::Result<Options, String> {
             "--seed" => options.seed = number(value("--seed")?)?,
             "--seconds" => options.seconds = number(value("--seconds")?)?,
             "--rows" => options.rows = Some(value("--rows")?.split(',').map(str::to_owned).collect()),
+            "--jobs" => options.jobs = number(value("--jobs")?)?.max(1),
+            "--threads" => options.threads = number(value("--threads")?)?.max(1) as usize,
             "--corpus" => options.corpus = Some(value("--corpus")?.into()),
+            "--plant" => options.plant = true,
             "--first" => options.first = true,
             "-h" | "--help" => return Err(String::new()),
             flag if flag.starts_with('-') => return Err(format!("unknown option {flag}")),
@@ -117,7 +133,7 @@ fn run(options: &Options) -> Result<bool> {
     println!("{}", setup.describe());
     let mut report = Report::new(&options.folder, setup.describe());
     type Part = fn(&Setup, &Options, &mut Report) -> Result<()>;
-    let parts: [(&str, Part); 11] = [
+    let parts: [(&str, Part); 13] = [
         ("corpus", bits::corpus),
         ("transfers", transfers::run),
         ("arrays", arrays::run),
@@ -127,11 +143,18 @@ fn run(options: &Options) -> Result<bool> {
         ("libraries", libraries::run),
         ("disk", disk::run),
         ("bench", bench::run),
+        ("pipeline", pipeline::run),
         ("leaks", leaks::run),
-        ("graphs", bits::graphs),
+        ("sanitize", sanitize::run),
+        ("graphs", if options.jobs > 1 { jobs::run } else { bits::graphs }),
     ];
     for (name, part) in parts {
-        if options.only.as_ref().is_some_and(|only| !only.iter().any(|wanted| wanted == name)) {
+        let wanted = match &options.only {
+            Some(only) => only.iter().any(|wanted| wanted == name),
+            // Everything in it is part of other parts; it exists to be watched by another program.
+            None => name != "sanitize",
+        };
+        if !wanted {
             continue;
         }
         println!("== {name}");
