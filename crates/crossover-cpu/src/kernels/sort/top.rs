@@ -88,11 +88,13 @@ unsafe fn firsts<M: Coded>(line: &Line<'_>, range: Range<usize>, place: *mut Pai
     let mut at = range.start;
     while at < range.end {
         let n = BLOCK.min(range.end - at);
-        // SAFETY: the caller's contract; places past the last element repeat it.
+        // SAFETY: the caller's contract; the place is inside the range.
+        let rank = |i: usize| unsafe { line.read::<M>(i) }.rank(line.descending);
+        // Places past the last element repeat it.
         let ranks: [M::Rank; BLOCK] = if n == BLOCK {
-            std::array::from_fn(|k| unsafe { line.read::<M>(at + k) }.rank(line.descending))
+            std::array::from_fn(|k| rank(at + k))
         } else {
-            std::array::from_fn(|k| unsafe { line.read::<M>(at + k.min(n - 1)) }.rank(line.descending))
+            std::array::from_fn(|k| rank(at + k.min(n - 1)))
         };
         // A later element that equals the last of the first is behind it.
         let enters = |rank: M::Rank| bound.is_none_or(|bound| rank < bound);
