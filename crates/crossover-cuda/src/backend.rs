@@ -190,7 +190,9 @@ impl CudaBackend {
     }
 
     fn opened(&self) -> std::result::Result<&Arc<Open>, &crate::Error> {
-        self.open.get_or_init(|| Open::new(self.ordinal, self.folder.clone(), self.tf32).map(Arc::new)).as_ref()
+        self.open
+            .get_or_init(|| Open::new(self.ordinal, self.folder.clone(), self.tf32).map(Arc::new))
+            .as_ref()
     }
 
     fn device(&self, during: &'static str) -> Result<&Arc<Open>> {

@@ -312,8 +312,7 @@ impl Blas {
             }
             let epilogue = epilogue(shape.bias, shape.activation);
             if epilogue != 1 {
-                let status =
-                    (f.product_set)(product.description, EPILOGUE, (&raw const epilogue).cast(), 4);
+                let status = (f.product_set)(product.description, EPILOGUE, (&raw const epilogue).cast(), 4);
                 check("cublasLtMatmulDescSetAttribute", status)?;
             }
             if shape.bias {

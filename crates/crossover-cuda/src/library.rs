@@ -32,11 +32,7 @@ pub(crate) unsafe fn open(stem: &'static str, variable: &str) -> Result<Library>
 ///
 /// # Safety
 /// The function of this name has the type T, and is not called once the library is closed.
-pub(crate) unsafe fn symbol<T: Copy>(
-    library: &Library,
-    stem: &'static str,
-    name: &'static str,
-) -> Result<T> {
+pub(crate) unsafe fn symbol<T: Copy>(library: &Library, stem: &'static str, name: &'static str) -> Result<T> {
     // SAFETY: the caller's contract.
     let found = unsafe { library.get::<T>(name.as_bytes()) };
     found.map(|f| *f).map_err(|_| Error::Symbol { library: stem, symbol: name })

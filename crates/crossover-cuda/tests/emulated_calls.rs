@@ -43,7 +43,8 @@ fn library(name: &str, programs: &[&Program]) -> Option<(Library, HashMap<String
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let (text, library) = (folder.join(format!("{name}.cpp")), folder.join(format!("{name}.so")));
     std::fs::write(&text, units).expect("the target folder can be written");
-    let flags = ["-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off", "-fno-strict-aliasing", "-mfma"];
+    let flags =
+        ["-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off", "-fno-strict-aliasing", "-mfma"];
     let status = Command::new("g++")
         .args(flags)
         .arg("-I")
@@ -89,7 +90,12 @@ impl Aligned {
     }
 }
 
-fn run(library: &Library, numbers: &HashMap<String, usize>, case: &CallCase, programs: &[Program]) -> Vec<u8> {
+fn run(
+    library: &Library,
+    numbers: &HashMap<String, usize>,
+    case: &CallCase,
+    programs: &[Program],
+) -> Vec<u8> {
     let mut inputs: Vec<Aligned> = case.operands.iter().map(|b| Aligned::new(b)).collect();
     let mut output = Aligned::new(&vec![0xa5; case.want.len()]);
     for program in programs {

@@ -91,8 +91,11 @@ fn every_conversion_compiles() {
 
 /// A call of one operand of this shape.
 fn one_operand(op: CallOp, dtype: DType, shape: &[usize], result: (DType, &[usize])) -> Call {
-    let operand =
-        Operand { buffer: BufferId(0), dtype, layout: Layout::contiguous(Shape::from(shape)).permute(&[1, 0]) };
+    let operand = Operand {
+        buffer: BufferId(0),
+        dtype,
+        layout: Layout::contiguous(Shape::from(shape)).permute(&[1, 0]),
+    };
     Call {
         op,
         operands: vec![operand],

@@ -32,7 +32,11 @@ fn fold(plan: &Plan, at: usize) -> Option<Fold> {
     let size = product.layout.shape.size();
     let [store] = &after.stores[..] else { return None };
     let whole = |id: BufferId| plan.buffers[id.0 as usize].elements == size;
-    if after.kind != Kind::Map || store.dtype != product.dtype || !whole(product.output) || !whole(store.buffer) {
+    if after.kind != Kind::Map
+        || store.dtype != product.dtype
+        || !whole(product.output)
+        || !whole(store.buffer)
+    {
         return None;
     }
     let is_plain = |window: &Window| {
@@ -62,7 +66,8 @@ fn is_private(plan: &Plan, buffer: BufferId, at: usize) -> bool {
     let writes = |k: usize| plan.launches[k].kernel.writes().filter(|id| *id == buffer).count();
     plan.buffers[buffer.0 as usize].role == Role::Computed
         && !plan.outputs.contains(&buffer)
-        && (0..plan.launches.len()).all(|k| reads(k) == usize::from(k == at + 1) && writes(k) == usize::from(k == at))
+        && (0..plan.launches.len())
+            .all(|k| reads(k) == usize::from(k == at + 1) && writes(k) == usize::from(k == at))
 }
 
 /// A load that repeats one row of as many elements as the product has columns.

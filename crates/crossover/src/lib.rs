@@ -149,8 +149,8 @@
 pub use crossover_array::{
     Array, Axes, Bound, Builder, Complex, DType, Device, Dims, Element, Error, Graph, Index, Indices, Key,
     Kind, MatrixNorm, NanOrigin, Number, Operand, Padding, Result, Rows, Runtime, Scalar, Scatter, Shape,
-    Side, Simd, Unique, bf16, einsum, eval_all, f16, fft, gpu_gaps, gpus, io, keepdims, linalg, random, s, signal,
-    with_device,
+    Side, Simd, Unique, bf16, einsum, eval_all, f16, fft, gpu_gaps, gpus, io, keepdims, linalg, random, s,
+    signal, with_device,
 };
 /// Graphs, ops, dtypes and the reference interpreter.
 pub use crossover_core as core;

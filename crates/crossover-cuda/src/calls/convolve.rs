@@ -60,8 +60,7 @@ pub(super) fn convolve(call: &Call, mode: ConvolveMode, boundary: Boundary) -> P
     let mut flip: Vec<isize> = kernel_dims.iter().map(|&n| n as isize).collect();
     flip.extend(&kernel_strides);
     let cells = Cells::new(wide).input(1, kernel.layout.offset * size).scratch(weights).group(&flip);
-    let mut steps =
-        vec![cells.indices(&[taps as isize]).step("convolve_flip", blocks(taps, 256, 1), 256)];
+    let mut steps = vec![cells.indices(&[taps as isize]).step("convolve_flip", blocks(taps, 256, 1), 256)];
 
     let all: Vec<isize> = axes.iter().flatten().copied().collect();
     let lead = |axis: usize| -> isize { axes[..rank - 2].iter().map(|a| a[axis]).product() };

@@ -206,8 +206,7 @@ pub(super) fn outline(call: &Call, op: LinalgOp) -> std::result::Result<Outline,
     let rooms = Rooms { matrix: take(0), values: take(1), left: take(2), right: take(3), infos: 0 };
     let rooms = Rooms { infos: room.take(4 * (batches + 1)), ..rooms };
     let doubt = rooms.infos + 4 * batches;
-    let mut draft =
-        Draft { wide: is_wide(call), dtype, batches, programs: Vec::new(), acts: Vec::new() };
+    let mut draft = Draft { wide: is_wide(call), dtype, batches, programs: Vec::new(), acts: Vec::new() };
     let by_columns = match op {
         LinalgOp::Qr { .. } | LinalgOp::Eig => true,
         LinalgOp::Svd { .. } | LinalgOp::SvdVals => m > n,
@@ -489,7 +488,9 @@ impl Executable for Decomposition {
         let left = |what: String| Error::Unsupported { device: self.open.gpu.name().to_string(), what };
         match queued {
             Ok(true) => Ok(()),
-            Ok(false) => Err(left("a decomposition without a result: the host says what is wrong".to_string())),
+            Ok(false) => {
+                Err(left("a decomposition without a result: the host says what is wrong".to_string()))
+            }
             Err(error @ crate::Error::Library { .. }) => Err(left(error.to_string())),
             Err(error) => Err(self.open.failed(DURING, error)),
         }

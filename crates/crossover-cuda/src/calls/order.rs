@@ -66,9 +66,7 @@ impl Radix {
     /// The types that the text of the passes wants.
     pub(super) fn types(key: usize, pay: usize) -> String {
         let (items, key_type, pay_type) = (Radix::items(key), moved(key), moved(pay));
-        format!(
-            "typedef {key_type} key_t;\ntypedef {pay_type} pay_t;\nconstexpr int ITEMS = {items};\n"
-        )
+        format!("typedef {key_type} key_t;\ntypedef {pay_type} pay_t;\nconstexpr int ITEMS = {items};\n")
     }
 
     /// Where keys are, or are to be written.
@@ -134,10 +132,8 @@ pub(super) fn sort(call: &Call, axis: usize, descending: bool, indices: bool) ->
         return None;
     }
     let others = without(dims, axis);
-    let views = Views::new(
-        &others,
-        [&without(&source.layout.strides, axis), &without(&call.layout.strides, axis)],
-    );
+    let views =
+        Views::new(&others, [&without(&source.layout.strides, axis), &without(&call.layout.strides, axis)]);
     let lines = views.size();
     let strides = [source.layout.strides[axis], call.layout.strides[axis]];
     let dtype = source.dtype;

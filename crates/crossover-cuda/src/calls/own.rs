@@ -99,10 +99,7 @@ pub(super) struct OwnCall {
 }
 
 impl OwnCall {
-    pub(super) fn new(
-        open: &Arc<Open>,
-        programs: &[(Program, Arc<Compilation>)],
-    ) -> crate::Result<OwnCall> {
+    pub(super) fn new(open: &Arc<Open>, programs: &[(Program, Arc<Compilation>)]) -> crate::Result<OwnCall> {
         Ok(OwnCall { open: open.clone(), ready: Ready::new(programs)? })
     }
 }
@@ -118,8 +115,7 @@ impl Executable for OwnCall {
         let output = launch.outputs()[0].address.0;
         // SAFETY: the launch was checked against the call, so every element lies inside its block; indices are clamped or
         // looked at before they are used.
-        let queued =
-            unsafe { self.ready.queue(&self.open, 0..self.ready.len(), &inputs, output, scratch) };
+        let queued = unsafe { self.ready.queue(&self.open, 0..self.ready.len(), &inputs, output, scratch) };
         if bytes > 0 {
             // In the order of the stream: the launches above come first.
             self.open.give(scratch, bytes);

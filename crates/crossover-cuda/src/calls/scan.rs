@@ -53,7 +53,8 @@ pub(super) fn scan(call: &Call, op: ReduceOp, axis: usize) -> Program {
     }
     let start = source.layout.offset * source.dtype.size();
     let first = |totals: bool, runs: usize, entry: &'static str, cells: Cells, steps: [usize; 2]| -> Step {
-        let cells = cells.views(&views).indices(&[lines as isize, length as isize, runs as isize, strides[0]]);
+        let cells =
+            cells.views(&views).indices(&[lines as isize, length as isize, runs as isize, strides[0]]);
         let cells = if totals { cells } else { cells.indices(&strides[1..]) };
         let cells = cells.indices(&steps.map(|s| s as isize));
         match rows {
@@ -65,7 +66,8 @@ pub(super) fn scan(call: &Call, op: ReduceOp, axis: usize) -> Program {
         let runs = level.length.div_ceil(RUN);
         let step = level.line_step as isize;
         let cells = cells.group(&[lines as isize, step, step]);
-        let cells = cells.indices(&[lines as isize, level.length as isize, runs as isize, level.run_step as isize]);
+        let cells =
+            cells.indices(&[lines as isize, level.length as isize, runs as isize, level.run_step as isize]);
         let cells = if totals { cells } else { cells.indices(&[level.run_step as isize]) };
         cells.indices(&steps.map(|s| s as isize)).step(entry, blocks(lines * runs, 256, 1), 256)
     };

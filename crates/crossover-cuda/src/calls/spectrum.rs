@@ -113,9 +113,11 @@ fn one(
     }
     if closes {
         let cells = cell(Cells::new(wide), end).output().views(&close);
-        let mut step = cells
-            .indices(&[to.shape.size() as isize])
-            .step("spectrum_close", blocks(to.shape.size(), 256, 2), 256);
+        let mut step = cells.indices(&[to.shape.size() as isize]).step(
+            "spectrum_close",
+            blocks(to.shape.size(), 256, 2),
+            256,
+        );
         let factor = factor.unwrap_or(1.0);
         let bits = match to_type.real() {
             DType::F32 => u64::from((factor as f32).to_bits()),
@@ -165,10 +167,7 @@ pub(super) struct Spectrum {
 }
 
 impl Spectrum {
-    pub(super) fn new(
-        open: &Arc<Open>,
-        passes: &[(Pass, Arc<Compilation>)],
-    ) -> crate::Result<Spectrum> {
+    pub(super) fn new(open: &Arc<Open>, passes: &[(Pass, Arc<Compilation>)]) -> crate::Result<Spectrum> {
         let library = open.fft()?;
         let mut out = Vec::new();
         for (pass, compilation) in passes {

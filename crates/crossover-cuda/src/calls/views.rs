@@ -56,13 +56,13 @@ impl<const N: usize> Views<N> {
 impl Views<1> {
     /// Neighbours that can be moved as one: a power of two of at most 16 bytes that divides rows, strides and `others`.
     pub(super) fn together(&self, size: usize, others: &[isize]) -> usize {
-        let (Some((&row, _)), Some((&1, strides))) =
-            (self.dims.split_last(), self.strides[0].split_last())
+        let (Some((&row, _)), Some((&1, strides))) = (self.dims.split_last(), self.strides[0].split_last())
         else {
             return 1;
         };
         let numbers = strides.iter().chain(others).map(|s| s.unsigned_abs()).chain([row]);
-        numbers.fold(16 / size, |most, n| if n == 0 { most } else { most.min(1 << n.trailing_zeros().min(8)) })
+        numbers
+            .fold(16 / size, |most, n| if n == 0 { most } else { most.min(1 << n.trailing_zeros().min(8)) })
     }
 
     /// The same with elements of `factor` neighbours.

@@ -116,8 +116,7 @@ fn case(name: String, op: Op, call: CallOp, operands: Vec<Array>) -> Option<Call
 fn shape(random: &mut Random, large: bool) -> Vec<usize> {
     let small: [&[usize]; 8] =
         [&[1], &[5], &[3, 4], &[2, 3, 4], &[5, 1, 30], &[1, 40, 2], &[0, 3], &[2, 3, 2, 4]];
-    let more: [&[usize]; 6] =
-        [&[2500], &[2, 1100], &[1030, 2], &[7, 33, 20], &[3, 2100], &[300, 16]];
+    let more: [&[usize]; 6] = [&[2500], &[2, 1100], &[1030, 2], &[7, 33, 20], &[3, 2100], &[300, 16]];
     let list: &[&[usize]] = if large { &more } else { &small };
     list[random.below(list.len())].to_vec()
 }
@@ -202,7 +201,8 @@ pub fn random_convolution(seed: u64, large: bool) -> Option<CallCase> {
     let boundary = Boundary::ALL[random.below(3)];
     let dtype = DType::ALL[random.below(DType::ALL.len())];
     let (n, k) = if mode != ConvolveMode::Valid && random.chance(20) { (k, n) } else { (n, k) };
-    let name = format!("{} {} convolution of {dtype} {n:?} with {k:?}, seed {seed}", mode.name(), boundary.name());
+    let name =
+        format!("{} {} convolution of {dtype} {n:?} with {k:?}, seed {seed}", mode.name(), boundary.name());
     let operands =
         vec![Array::any(random, dtype, n), Array::any(random, dtype, k), Array::any(random, dtype, &[])];
     case(name, Op::Convolve { mode, boundary }, CallOp::Convolve { mode, boundary }, operands)

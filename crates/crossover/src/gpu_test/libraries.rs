@@ -161,7 +161,8 @@ fn decompositions(setup: &Setup, report: &mut Report) -> Result<()> {
                     let (values, v) = linalg::eigh(&h);
                     v.eval()?;
                     hold("eigh", cpu(&|| (&v * values.astype(dtype)).matmul(&adjoint(&v)))?, &h)?;
-                    let definite = cpu(&|| a.matmul(&adjoint(&a)) + Array::eye_dtype(n, n, 0, dtype) * (n as f64))?;
+                    let definite =
+                        cpu(&|| a.matmul(&adjoint(&a)) + Array::eye_dtype(n, n, 0, dtype) * (n as f64))?;
                     let l = linalg::cholesky(&definite);
                     l.eval()?;
                     hold("cholesky", cpu(&|| l.matmul(&adjoint(&l)))?, &definite)?;
@@ -171,7 +172,11 @@ fn decompositions(setup: &Setup, report: &mut Report) -> Result<()> {
                     hold("solve", cpu(&|| definite.matmul(&x))?, &b)?;
                     let inverse = linalg::inv(&definite);
                     inverse.eval()?;
-                    hold("inv", cpu(&|| definite.matmul(&inverse))?, &cpu(&|| Array::eye_dtype(n, n, 0, dtype))?)?;
+                    hold(
+                        "inv",
+                        cpu(&|| definite.matmul(&inverse))?,
+                        &cpu(&|| Array::eye_dtype(n, n, 0, dtype))?,
+                    )?;
                     let (values, v) = linalg::eig(&a);
                     v.eval()?;
                     let whole = dtype.complex();
@@ -195,13 +200,15 @@ fn decompositions(setup: &Setup, report: &mut Report) -> Result<()> {
 fn speed(setup: &Setup, report: &mut Report) -> Result<()> {
     type Work = fn(&Array) -> Array;
     let list: [(&str, Work); 8] = [
-        ("cholesky", |a| linalg::cholesky(&(a.matmul(&a.t()) + Array::eye::<f32>(a.shape().dims()[0]) * 1e3))),
+        ("cholesky", |a| {
+            linalg::cholesky(&(a.matmul(&a.t()) + Array::eye::<f32>(a.shape().dims()[0]) * 1e3))
+        }),
         ("solve", |a| linalg::solve(a, a)),
         ("qr", |a| linalg::qr(a).1),
         ("eigh", |a| linalg::eigh(&(a + a.t())).1),
         ("svd", |a| linalg::svd(a).0),
         ("eig", |a| linalg::eig(a).1),
-        ("fft rows", |a| fft::rfft(a)),
+        ("fft rows", fft::rfft),
         ("sort rows", |a| a.sort(-1)),
     ];
     for n in [64usize, 256, 1024] {
@@ -212,7 +219,11 @@ fn speed(setup: &Setup, report: &mut Report) -> Result<()> {
             }
             let mut times = Vec::new();
             for gpu in [true, false] {
-                let placement = if gpu { crossover_runtime::Placement::On(crate::setup::GPU) } else { Default::default() };
+                let placement = if gpu {
+                    crossover_runtime::Placement::On(crate::setup::GPU)
+                } else {
+                    Default::default()
+                };
                 let runtime = crossover::Runtime::from_executor(setup.executor(placement, true));
                 let best = runtime.scope(|| -> Result<f64> {
                     a.eval()?;

@@ -40,7 +40,8 @@ pub fn run(setup: &Setup, _: &Options, report: &mut Report) -> Result<()> {
                     let reach = wide[0].abs().matmul(&wide[1].abs()) + wide[2].abs();
                     // The sum of 98 terms, a rounding of the result and of what goes into it, and an activation good to
                     // 4 units in the last place of f32.
-                    let bound = &reach * (98.0 * 2.0 * sums * stretch + 4.0 * sums) + exact.abs() * result
+                    let bound = &reach * (98.0 * 2.0 * sums * stretch + 4.0 * sums)
+                        + exact.abs() * result
                         + (&reach * 0.0 + 2f64.powi(-24));
                     Ok(((got.astype(DType::F64) - exact).abs() / bound).max(()).item::<f64>()?)
                 })?;
@@ -60,7 +61,11 @@ pub fn run(setup: &Setup, _: &Options, report: &mut Report) -> Result<()> {
                 Ok(x.astype(DType::F32).to_vec::<f32>()?.iter().all(|v| v.is_nan()))
             };
             let (relu, gelu) = (kept(&relu)?, kept(&gelu)?);
-            report.check(&format!("linear keeps NaN {dtype}"), relu && gelu, format!("relu {relu}, gelu {gelu}"));
+            report.check(
+                &format!("linear keeps NaN {dtype}"),
+                relu && gelu,
+                format!("relu {relu}, gelu {gelu}"),
+            );
         }
         Ok(())
     })

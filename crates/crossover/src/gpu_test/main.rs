@@ -28,7 +28,7 @@ usage: crossover-gpu-test [FOLDER] [options]
   FOLDER         where gpu-test.json goes (default: out)
   --only LIST    only these parts, separated by commas:
                  corpus, transfers, arrays, products, linear, calls, libraries, disk, bench, leaks, graphs
-  --graphs N     random graphs (default: 10000)
+  --graphs N     random graphs (default: 10000); random calls in proportion
   --seed N       the first of them (default: 0)
   --seconds N    start no new graph after N seconds (default: 240)
   --rows LIST    only time work whose name contains one of these, separated by commas
