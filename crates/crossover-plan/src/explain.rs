@@ -67,7 +67,8 @@ impl Plan {
                 }
             }
             if let Some(fold) = &launch.fold {
-                let _ = writeln!(out, "     on a GPU {} in one call, with kernel {}", fold.launch.name, at + 1);
+                let _ =
+                    writeln!(out, "     on a GPU {} in one call, with kernel {}", fold.launch.name, at + 1);
             }
         }
         let outputs: Vec<String> = self.outputs.iter().map(|&o| self.label(o)).collect();

@@ -117,7 +117,7 @@ fn large(setup: &Setup, report: &mut Report) -> Result<()> {
             ("scatter_add to few", Box::new(|| zeros.scatter(&[&few], &x, Scatter::Add))),
             ("scatter_max", Box::new(|| zeros.scatter(&[&ids], &x, Scatter::Max))),
             ("take rows", Box::new(|| table.take(&ids, 0))),
-            ("searchsorted", Box::new(|| x.sort(0).searchsorted(&wide.astype(DType::F32), Side::Left))),
+            ("searchsorted", Box::new(|| x.sort(0).searchsorted(wide.astype(DType::F32), Side::Left))),
             (
                 "convolve",
                 Box::new(|| {
