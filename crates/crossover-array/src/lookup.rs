@@ -3,7 +3,7 @@
 //! Indices are evaluated at once to check them: one that is out of range is an error that names it. Negative indices
 //! count from the end.
 
-use std::panic::Location;
+use std::{panic::Location, sync::Arc};
 
 use crossover_core::{
     DType, DTypeSet, Error as CoreError, Scalar,
@@ -274,7 +274,8 @@ fn range(indices: &Array) -> Result<Option<(i128, i128)>> {
         _ => value.cast(DType::I64).bits()[0] as i64 as i128,
     };
     let (low, high) = (wide(low.to_scalar()?), wide(high.to_scalar()?));
-    if whole {
+    // Somebody may have written to the array in between.
+    if whole && Arc::ptr_eq(&node, &indices.version()) {
         let _ = node.extremes.set(Box::new([low, high]));
     }
     Ok(Some((low, high)))

@@ -362,3 +362,19 @@ fn nothing_can_be_read_and_written() -> Result<()> {
     assert!(Array::scalar(1).nonzero().is_err());
     Ok(())
 }
+
+#[test]
+fn the_range_of_indices_is_remembered_for_the_whole_array_alone() {
+    let x = Array::from([10, 20, 30]);
+    let at = Array::from([2i64, 0, 9]);
+    let inside = at.slice(s![0..2]);
+    assert_eq!(x.take(&inside, 0).to_vec::<i32>().unwrap(), [30, 10]);
+    for _ in 0..2 {
+        let error = x.take(&at, 0).to_vec::<i32>().unwrap_err().to_string();
+        assert!(error.contains("index 9 is out of range"), "{error}");
+        assert_eq!(x.take(&inside, 0).to_vec::<i32>().unwrap(), [30, 10]);
+    }
+    // Another axis is another limit.
+    let longer = Array::arange(10);
+    assert_eq!(longer.take(&at, 0).to_vec::<i64>().unwrap(), [2, 0, 9]);
+}

@@ -90,7 +90,7 @@ fn libraries() {
     let kind = FftKind::Forward;
     let op = CallOp::Fft { kind, axes: [0].into_iter().collect(), scale: FftScale::One };
     for op in [op, CallOp::Linalg(LinalgOp::Inv)] {
-        let layout = Layout::contiguous(Shape::from([100, 100]));
+        let layout = Layout::contiguous(Shape::from([600, 600]));
         let operand = Operand { buffer: BufferId(0), dtype: DType::C64, layout: layout.clone() };
         let call = Call { op, operands: vec![operand], output: BufferId(1), layout, dtype: DType::C64 };
         match device.prepare(&Kernel::Call(call)) {

@@ -137,8 +137,8 @@ fn call_texts(each: usize) -> Vec<(String, String)> {
         let length = if dtype == DType::F32 { 51 } else { 198 };
         add("fft", &one_operand(op, dtype, &[3, 100], (result, &[length, 3])), 8);
         for op in [LinalgOp::Eig, LinalgOp::Qr { complete: true }, LinalgOp::Eigh { upper: true }] {
-            let size = op.tail(100, 100).size();
-            let call = one_operand(CallOp::Linalg(op), dtype, &[100, 100], (op.result(dtype), &[size]));
+            let size = op.tail(600, 600).size();
+            let call = one_operand(CallOp::Linalg(op), dtype, &[600, 600], (op.result(dtype), &[size]));
             add("linalg", &call, 8);
         }
     }

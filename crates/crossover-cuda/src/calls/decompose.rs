@@ -27,8 +27,11 @@ use crate::{
 const VIEWS: &str = include_str!("../kernels/views.cuh");
 const MATRIX: &str = include_str!("../kernels/matrix.cu");
 
-/// Sides below which the host is faster than the launches.
-const SMALL: usize = 64;
+/// Sides below which the host is faster. On an H200 beside 16 cores, in f32, `crossover-gpu-test --only libraries`: at 64 the
+/// host takes a third of the time; at 256 twice that of a factorisation and of self-adjoint eigenvalues, but two thirds of
+/// that of singular values and half that of general eigenvalues; at 1024 much more than any.
+const SMALL: usize = 128;
+const SMALL_ITERATED: usize = 512;
 
 /// Parts of the scratch memory, for all matrices together.
 #[derive(Debug, Clone, Copy, Default)]
@@ -172,8 +175,12 @@ pub(super) fn outline(call: &Call, op: LinalgOp) -> std::result::Result<Outline,
     let batches: usize = dims[..dims.len() - 2].iter().product();
     let k = m.min(n);
     let name = op.name();
-    if k == 0 || batches == 0 || m.max(n) < SMALL {
-        return Err(format!("{name} of {m}x{n}: below sides of {SMALL} the host is faster"));
+    let least = match op {
+        LinalgOp::Svd { .. } | LinalgOp::SvdVals | LinalgOp::Eig | LinalgOp::EigVals => SMALL_ITERATED,
+        _ => SMALL,
+    };
+    if k == 0 || batches == 0 || m.max(n) < least {
+        return Err(format!("{name} of {m}x{n}: below sides of {least} the host is faster"));
     }
     let columns = call.operands.get(1).map_or(n, |b| b.layout.shape.dims()[dims.len() - 1]);
     // The widest Q that is built in place of the matrix.

@@ -15,7 +15,7 @@ use crossover_runtime::{Backend, Block, Launch};
 
 use crate::{Options, Result, report::Report, setup::Setup};
 
-/// Random calls of each kind.
+/// Random calls of each kind, for the usual number of graphs.
 const SMALL: u64 = 6000;
 const LARGE: u64 = 1200;
 const CONVOLUTIONS: u64 = 800;
@@ -43,11 +43,13 @@ pub fn run(setup: &Setup, options: &Options, report: &mut Report) -> Result<()> 
     let start = Instant::now();
     let (next, checked) = (AtomicU64::new(0), AtomicU64::new(0));
     let wrong: Mutex<Vec<String>> = Mutex::default();
+    let [small, large_ones, all] =
+        [SMALL, SMALL + LARGE, SMALL + LARGE + CONVOLUTIONS].map(|n| n * options.graphs / 10_000);
     let one = |number: u64| -> Result<()> {
         let seed = options.seed + number;
         let case = match number {
-            n if n < SMALL => random_call(seed, false),
-            n if n < SMALL + LARGE => random_call(seed, true),
+            n if n < small => random_call(seed, false),
+            n if n < large_ones => random_call(seed, true),
             n => random_convolution(seed, n % 8 == 0),
         };
         let Some(case) = case.filter(|case| !case.want.is_empty()) else { return Ok(()) };
@@ -63,7 +65,7 @@ pub fn run(setup: &Setup, options: &Options, report: &mut Report) -> Result<()> 
             scope.spawn(|| {
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= SMALL + LARGE + CONVOLUTIONS || start.elapsed() > LIMIT {
+                    if number >= all || start.elapsed() > LIMIT {
                         break;
                     }
                     if let Err(error) = one(number)
@@ -115,7 +117,7 @@ fn large(setup: &Setup, report: &mut Report) -> Result<()> {
             ("scatter_add to few", Box::new(|| zeros.scatter(&[&few], &x, Scatter::Add))),
             ("scatter_max", Box::new(|| zeros.scatter(&[&ids], &x, Scatter::Max))),
             ("take rows", Box::new(|| table.take(&ids, 0))),
-            ("searchsorted", Box::new(|| x.sort(0).searchsorted(&wide.astype(DType::F32), Side::Left))),
+            ("searchsorted", Box::new(|| x.sort(0).searchsorted(wide.astype(DType::F32), Side::Left))),
             (
                 "convolve",
                 Box::new(|| {

@@ -32,7 +32,7 @@ usage: crossover-gpu-test [FOLDER] [options]
   --only LIST    only these parts, separated by commas:
                  corpus, transfers, arrays, products, linear, calls, libraries, disk, bench, pipeline, leaks, graphs;
                  and, only by name, sanitize
-  --graphs N     random graphs (default: 10000)
+  --graphs N     random graphs (default: 10000); random calls in proportion
   --seed N       the first of them (default: 0)
   --jobs N       processes for random graphs: the compiler works on one kernel at a time per process (default: 1)
   --threads N    threads for corpus and graphs (default: one per core)

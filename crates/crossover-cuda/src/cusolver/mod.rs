@@ -7,6 +7,8 @@
 
 #![allow(unsafe_code)]
 
+mod functions;
+
 use std::{
     ffi::{c_char, c_int, c_void},
     ptr,
@@ -16,6 +18,7 @@ use crossover_core::DType;
 use libloading::Library;
 use parking_lot::Mutex;
 
+use self::functions::Functions;
 use crate::{
     Error, Gpu, Result,
     library::{self, symbol},
@@ -29,259 +32,6 @@ type Handle = *mut c_void;
 type Pointer = *mut c_void;
 /// Kind of number, as the library counts.
 type Type = c_int;
-
-type Potrf = unsafe extern "C" fn(
-    Handle,
-    Handle,
-    c_int,
-    i64,
-    Type,
-    Pointer,
-    i64,
-    Type,
-    Pointer,
-    usize,
-    Pointer,
-    usize,
-    *mut c_int,
-) -> Status;
-type PotrfSize = unsafe extern "C" fn(
-    Handle,
-    Handle,
-    c_int,
-    i64,
-    Type,
-    Pointer,
-    i64,
-    Type,
-    *mut usize,
-    *mut usize,
-) -> Status;
-type Getrf = unsafe extern "C" fn(
-    Handle,
-    Handle,
-    i64,
-    i64,
-    Type,
-    Pointer,
-    i64,
-    *mut i64,
-    Type,
-    Pointer,
-    usize,
-    Pointer,
-    usize,
-    *mut c_int,
-) -> Status;
-type GetrfSize = unsafe extern "C" fn(
-    Handle,
-    Handle,
-    i64,
-    i64,
-    Type,
-    Pointer,
-    i64,
-    Type,
-    *mut usize,
-    *mut usize,
-) -> Status;
-type Getrs = unsafe extern "C" fn(
-    Handle,
-    Handle,
-    c_int,
-    i64,
-    i64,
-    Type,
-    Pointer,
-    i64,
-    *const i64,
-    Type,
-    Pointer,
-    i64,
-    *mut c_int,
-) -> Status;
-type Geqrf = unsafe extern "C" fn(
-    Handle,
-    Handle,
-    i64,
-    i64,
-    Type,
-    Pointer,
-    i64,
-    Type,
-    Pointer,
-    Type,
-    Pointer,
-    usize,
-    Pointer,
-    usize,
-    *mut c_int,
-) -> Status;
-type GeqrfSize = unsafe extern "C" fn(
-    Handle,
-    Handle,
-    i64,
-    i64,
-    Type,
-    Pointer,
-    i64,
-    Type,
-    Pointer,
-    Type,
-    *mut usize,
-    *mut usize,
-) -> Status;
-type Orgqr = unsafe extern "C" fn(
-    Handle,
-    c_int,
-    c_int,
-    c_int,
-    Pointer,
-    c_int,
-    Pointer,
-    Pointer,
-    c_int,
-    *mut c_int,
-) -> Status;
-type OrgqrSize =
-    unsafe extern "C" fn(Handle, c_int, c_int, c_int, Pointer, c_int, Pointer, *mut c_int) -> Status;
-type Syevd = unsafe extern "C" fn(
-    Handle,
-    Handle,
-    c_int,
-    c_int,
-    i64,
-    Type,
-    Pointer,
-    i64,
-    Type,
-    Pointer,
-    Type,
-    Pointer,
-    usize,
-    Pointer,
-    usize,
-    *mut c_int,
-) -> Status;
-type SyevdSize = unsafe extern "C" fn(
-    Handle,
-    Handle,
-    c_int,
-    c_int,
-    i64,
-    Type,
-    Pointer,
-    i64,
-    Type,
-    Pointer,
-    Type,
-    *mut usize,
-    *mut usize,
-) -> Status;
-type Gesvd = unsafe extern "C" fn(
-    Handle,
-    Handle,
-    c_char,
-    c_char,
-    i64,
-    i64,
-    Type,
-    Pointer,
-    i64,
-    Type,
-    Pointer,
-    Type,
-    Pointer,
-    i64,
-    Type,
-    Pointer,
-    i64,
-    Type,
-    Pointer,
-    usize,
-    Pointer,
-    usize,
-    *mut c_int,
-) -> Status;
-type GesvdSize = unsafe extern "C" fn(
-    Handle,
-    Handle,
-    c_char,
-    c_char,
-    i64,
-    i64,
-    Type,
-    Pointer,
-    i64,
-    Type,
-    Pointer,
-    Type,
-    Pointer,
-    i64,
-    Type,
-    Pointer,
-    i64,
-    Type,
-    *mut usize,
-    *mut usize,
-) -> Status;
-type Geev = unsafe extern "C" fn(
-    Handle,
-    Handle,
-    c_int,
-    c_int,
-    i64,
-    Type,
-    Pointer,
-    i64,
-    Type,
-    Pointer,
-    Type,
-    Pointer,
-    i64,
-    Type,
-    Pointer,
-    i64,
-    Type,
-    Pointer,
-    usize,
-    Pointer,
-    usize,
-    *mut c_int,
-) -> Status;
-type GeevSize = unsafe extern "C" fn(
-    Handle,
-    Handle,
-    c_int,
-    c_int,
-    i64,
-    Type,
-    Pointer,
-    i64,
-    Type,
-    Pointer,
-    Type,
-    Pointer,
-    i64,
-    Type,
-    Pointer,
-    i64,
-    Type,
-    *mut usize,
-    *mut usize,
-) -> Status;
-
-struct Functions {
-    potrf: (Potrf, PotrfSize),
-    getrf: (Getrf, GetrfSize),
-    getrs: Getrs,
-    geqrf: (Geqrf, GeqrfSize),
-    /// By dtype: f32, f64, c64, c128.
-    orgqr: [(Orgqr, OrgqrSize); 4],
-    syevd: (Syevd, SyevdSize),
-    gesvd: (Gesvd, GesvdSize),
-    geev: Result<(Geev, GeevSize)>,
-}
 
 /// The library, open for one device.
 pub(crate) struct Solver {
@@ -366,31 +116,13 @@ impl Solver {
         // cusolverDn.h and gives it the type declared there.
         unsafe {
             let library = library::open(LIBRARY, "CROSSOVER_CUSOLVER")?;
-            fn of<T: Copy>(library: &Library, name: &'static str) -> Result<T> {
-                // SAFETY: as above.
-                unsafe { symbol(library, LIBRARY, name) }
-            }
+            let functions = Functions::new(&library)?;
             let l = &library;
-            let geev =
-                of(l, "cusolverDnXgeev").and_then(|geev| Ok((geev, of(l, "cusolverDnXgeev_bufferSize")?)));
-            let functions = Functions {
-                potrf: (of(l, "cusolverDnXpotrf")?, of(l, "cusolverDnXpotrf_bufferSize")?),
-                getrf: (of(l, "cusolverDnXgetrf")?, of(l, "cusolverDnXgetrf_bufferSize")?),
-                getrs: of(l, "cusolverDnXgetrs")?,
-                geqrf: (of(l, "cusolverDnXgeqrf")?, of(l, "cusolverDnXgeqrf_bufferSize")?),
-                orgqr: [
-                    (of(l, "cusolverDnSorgqr")?, of(l, "cusolverDnSorgqr_bufferSize")?),
-                    (of(l, "cusolverDnDorgqr")?, of(l, "cusolverDnDorgqr_bufferSize")?),
-                    (of(l, "cusolverDnCungqr")?, of(l, "cusolverDnCungqr_bufferSize")?),
-                    (of(l, "cusolverDnZungqr")?, of(l, "cusolverDnZungqr_bufferSize")?),
-                ],
-                syevd: (of(l, "cusolverDnXsyevd")?, of(l, "cusolverDnXsyevd_bufferSize")?),
-                gesvd: (of(l, "cusolverDnXgesvd")?, of(l, "cusolverDnXgesvd_bufferSize")?),
-                geev,
-            };
-            let create: unsafe extern "C" fn(*mut Handle) -> Status = of(l, "cusolverDnCreate")?;
-            let parameters: unsafe extern "C" fn(*mut Handle) -> Status = of(l, "cusolverDnCreateParams")?;
-            let stream: unsafe extern "C" fn(Handle, Pointer) -> Status = of(l, "cusolverDnSetStream")?;
+            let create: unsafe extern "C" fn(*mut Handle) -> Status = symbol(l, LIBRARY, "cusolverDnCreate")?;
+            let parameters: unsafe extern "C" fn(*mut Handle) -> Status =
+                symbol(l, LIBRARY, "cusolverDnCreateParams")?;
+            let stream: unsafe extern "C" fn(Handle, Pointer) -> Status =
+                symbol(l, LIBRARY, "cusolverDnSetStream")?;
             let mut handles = Handles { solver: ptr::null_mut(), parameters: ptr::null_mut() };
             check("cusolverDnCreate", create(&mut handles.solver))?;
             check("cusolverDnCreateParams", parameters(&mut handles.parameters))?;
