@@ -25,7 +25,7 @@ const BLOCKS: usize = 3;
 /// Bytes of the smallest page.
 const PAGE: usize = 4096;
 /// Threads at most.
-const MOST: usize = 12;
+const MOST: usize = 8;
 
 /// Which way bytes go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
