@@ -17,7 +17,7 @@ use crossover_runtime::{KernelEntry, KernelRecord};
 use parking_lot::{Condvar, Mutex};
 use rustc_hash::FxHashMap;
 
-use crate::{CacheCounts, Error, Gpu, KernelCache, Module, Nvrtc, Result};
+use crate::{CacheCounts, Error, Gpu, KernelCache, Module, Nvrtc, Result, leaving};
 
 /// Modules kept at most.
 const MODULES: usize = 4096;
@@ -213,6 +213,7 @@ impl Compiler {
     /// A loaded module, and the milliseconds that compiling it took, if it was not on disk.
     fn module(&self, text: &str) -> Result<(Module, Option<f64>)> {
         let nvrtc = self.nvrtc()?;
+        let _inside = leaving::gate().enter().ok_or(Error::Ending)?;
         let (major, minor) = nvrtc.version();
         let flags = NVRTC_FLAGS.join(" ");
         let key = format!("{} {flags} nvrtc {major}.{minor}\n{text}", self.architecture);

@@ -57,6 +57,9 @@ pub enum Error {
         /// The compiler's messages.
         log: String,
     },
+    /// The process is ending, and kernels are no longer compiled.
+    #[error("the process is ending: no kernel is compiled any more")]
+    Ending,
     /// The system refused to start a thread.
     #[error("a thread could not be started: {why}")]
     Thread {

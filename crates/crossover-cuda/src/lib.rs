@@ -18,6 +18,7 @@ mod driver;
 mod error;
 mod kernel;
 mod launch;
+mod leaving;
 mod library;
 mod matmul;
 mod nvrtc;
