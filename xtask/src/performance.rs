@@ -116,13 +116,15 @@ fn gpu_text(document: &Value) -> String {
         document["checked"],
         document["mismatches"],
     );
+    let shown = ["corpus", "random graphs", "random calls", "transforms", "decompositions"];
     for check in document["backend"]["checks"].as_array().into_iter().flatten() {
-        if check["name"] == "random graphs" || check["name"] == "corpus" {
+        if shown.contains(&text(&check["name"])) {
             let _ = writeln!(out, "- {}: {}", text(&check["name"]), text(&check["detail"]));
         }
     }
+    let _ = write!(out, "\nThese and the times at commit {}. ", text(&document["bench"]["commit"]));
     out.push_str(
-        "\nArrays through the runtime, data on the GPU, times by the device's clock; `graph` replays PyTorch's calls as \
+        "Arrays through the runtime, data on the GPU, times by the device's clock; `graph` replays PyTorch's calls as \
          one CUDA graph, `compile` is `torch.compile`. Ratio below 1 is faster than the best of them.\n\n\
          | work | Crossover ms | best peer ms | ratio | of copy |\n| --- | --- | --- | --- | --- |\n",
     );
