@@ -9,7 +9,7 @@ from machine import Disturbance
 
 # A sample lasts at least this long, so that the clock and the loop around it do not count.
 SAMPLE_SECONDS = 2e-3
-# The other engines' threads spin for some milliseconds after their work; let them fall asleep before the next turn.
+# Where other engines cannot be stopped between turns, their threads spin for some milliseconds; let them fall asleep.
 REST_SECONDS = 15e-3
 # Untimed work before each sample, to wake the engine's own threads and fill the caches again.
 WARM_SECONDS = 4e-3

@@ -2,7 +2,7 @@
 
 Each engine has a process of its own because their thread pools disturb each other: with all peers in one process a sum
 that PyTorch does in 0.45 ms took 8. For the same reason a worker is stopped between requests: the idle threads of some
-pools spin for 100 ms after their last work, on a core that the next engine should have.
+pools spin for long after their last work, on a core that the next engine should have.
 """
 
 import json

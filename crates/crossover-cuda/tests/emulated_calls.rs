@@ -4,6 +4,8 @@
 
 #![allow(unsafe_code)]
 
+mod aligned;
+
 use std::{collections::HashMap, ffi::c_void, fmt::Write as _, path::PathBuf, process::Command};
 
 use crossover_cuda::{
@@ -11,6 +13,8 @@ use crossover_cuda::{
     proof::calls::{CallCase, random_call, random_convolution},
 };
 use libloading::Library;
+
+use aligned::Aligned;
 
 /// Every text once, in a namespace of its own, with a wrapper per entry point.
 fn library(name: &str, programs: &[&Program]) -> Option<(Library, HashMap<String, usize>)> {
@@ -62,32 +66,6 @@ fn library(name: &str, programs: &[&Program]) -> Option<(Library, HashMap<String
     }
     // SAFETY: the library was just built from our kernels; its initialisers do nothing.
     Some((unsafe { Library::new(&library) }.expect("a library that was just linked loads"), numbers))
-}
-
-/// Bytes aligned as device memory is.
-struct Aligned {
-    cells: Vec<[u64; 8]>,
-    start: usize,
-}
-
-impl Aligned {
-    fn new(bytes: &[u8]) -> Aligned {
-        let cells = vec![[0; 8]; bytes.len() / 64 + 2];
-        let start = cells.as_ptr().addr().wrapping_neg() % 64;
-        let mut out = Aligned { cells, start };
-        out.slice(bytes.len()).copy_from_slice(bytes);
-        out
-    }
-
-    fn slice(&mut self, bytes: usize) -> &mut [u8] {
-        assert!(self.start + bytes <= self.cells.len() * 64);
-        // SAFETY: inside the allocation, any bytes are valid.
-        unsafe { std::slice::from_raw_parts_mut(self.cells.as_mut_ptr().cast::<u8>().add(self.start), bytes) }
-    }
-
-    fn address(&mut self) -> u64 {
-        self.slice(0).as_ptr().addr() as u64
-    }
 }
 
 fn run(
