@@ -25,6 +25,7 @@ use crate::{
     calls,
     compiler::Compiler,
     kernel::ComingKernel,
+    peer::Peers,
     queue::Lane,
     transfer::{SMALL, Transfers},
 };
@@ -39,6 +40,7 @@ pub(crate) struct Open {
     /// What generated kernels may use.
     limits: crossover_codegen::Limits,
     transfers: Transfers,
+    peers: Peers,
     blocks: Blocks,
     pub(crate) compiler: Arc<Compiler>,
     blas: OnceLock<crate::Result<Blas>>,
@@ -56,12 +58,12 @@ impl Open {
         gpu.keep_memory()?;
         let disk = folder.map(KernelCache::new);
         let compiler = Arc::new(Compiler::new(&gpu, disk));
-        let transfers = Transfers::new(&gpu);
+        let (transfers, peers) = (Transfers::new(&gpu), Peers::default());
         let blocks = Blocks::default();
         let (blas, is_lost, reason) = (OnceLock::new(), AtomicBool::new(false), Mutex::default());
         let libraries = calls::Libraries::default();
         let limits = gpu.limits();
-        Ok(Open { gpu, limits, transfers, blocks, compiler, blas, libraries, tf32, is_lost, reason })
+        Ok(Open { gpu, limits, transfers, peers, blocks, compiler, blas, libraries, tf32, is_lost, reason })
     }
 
     /// The library of matrix products, opened by the first.
@@ -346,6 +348,28 @@ impl Backend for CudaBackend {
             return Ok(());
         }
         open.transfers.download(from.address.0, to).map_err(|error| open.failed(DURING, error))
+    }
+
+    fn copy_from(&self, source: &dyn Backend, from: Block, to: Block, bytes: usize) -> Result<bool> {
+        const DURING: &str = "copying from another GPU";
+        let Some(source) = source.as_any().and_then(|any| any.downcast_ref::<CudaBackend>()) else {
+            return Ok(false);
+        };
+        let (there, here) = (source.device(DURING)?, self.device(DURING)?);
+        if bytes > from.bytes || bytes > to.bytes {
+            let what =
+                format!("a copy of {bytes} bytes from a block of {} to one of {}", from.bytes, to.bytes);
+            return Err(Error::Internal(what));
+        }
+        if bytes > 0 {
+            let (from, to) = ((&there.gpu, from.address.0), (&here.gpu, to.address.0));
+            here.peers.copy(from, to, bytes).map_err(|error| here.failed(DURING, error))?;
+        }
+        Ok(true)
+    }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
     }
 
     fn pinned(&self, bytes: usize) -> Result<Option<Box<dyn HostMemory>>> {

@@ -1,8 +1,10 @@
 // A driver without a device: memory is the host's, streams are done at once, kernels cannot be launched.
 //
 // Built into libcuda.so.1 by driver.rs. The environment says what is wrong with it: FAKE_VERSION, FAKE_INIT (an error of
-// cuInit), FAKE_DOWN (an error of copies from the device), FAKE_FULL (allocations fail). LACKS leaves a function out.
+// cuInit), FAKE_DOWN (an error of copies from the device), FAKE_FULL (allocations fail),
+// FAKE_COUNT (devices), FAKE_PEER (they reach each other's memory), FAKE_TRACE (tells of events and copies between them). LACKS leaves a function out.
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +26,7 @@ status cuDriverGetVersion(int* version) {
 status cuGetErrorName(status code, const char** text) { *text = "FAKE"; return 0; }
 status cuGetErrorString(status code, const char** text) { *text = "fake"; return 0; }
 status cuDeviceGet(int* device, int ordinal) { *device = ordinal; return 0; }
-status cuDeviceGetCount(int* count) { *count = 1; return 0; }
+status cuDeviceGetCount(int* count) { *count = set("FAKE_COUNT") ? set("FAKE_COUNT") : 1; return 0; }
 status cuDeviceGetName(char* name, int length, int device) { strncpy(name, "Fake GPU", length); return 0; }
 status cuDeviceGetAttribute(int* value, int attribute, int device) {
     *value = attribute == 75 ? 9 : attribute == 16 ? 4 : 0;
@@ -32,12 +34,16 @@ status cuDeviceGetAttribute(int* value, int attribute, int device) {
 }
 status cuDeviceTotalMem_v2(size_t* bytes, int device) { *bytes = 1 << 30; return 0; }
 status cuDeviceGetDefaultMemPool(void** pool, int device) { *pool = (void*)8; return 0; }
-status cuDevicePrimaryCtxRetain(void** context, int device) { *context = (void*)8; return 0; }
+status cuDevicePrimaryCtxRetain(void** context, int device) { *context = (void*)(8l + device); return 0; }
 NOTHING(cuDevicePrimaryCtxRelease_v2)
 NOTHING(cuCtxSetCurrent)
-status cuStreamCreate(void** stream, unsigned flags) { *stream = (void*)8; return 0; }
+static long streams = 8;
+status cuStreamCreate(void** stream, unsigned flags) { *stream = (void*)streams++; return 0; }
 NOTHING(cuStreamSynchronize)
-NOTHING(cuStreamWaitEvent)
+status cuStreamWaitEvent(void* stream, void* event, unsigned flags) {
+    if (set("FAKE_TRACE")) { printf("fake: stream %ld waits for event %ld\n", (long)stream, (long)event); fflush(stdout); }
+    return 0;
+}
 NOTHING(cuStreamDestroy_v2)
 static status allocate(address* at, size_t bytes) {
     if (set("FAKE_FULL")) return 2;
@@ -68,6 +74,14 @@ status cuMemcpyDtoDAsync_v2(address to, address from, size_t bytes, void* stream
     memcpy((void*)to, (void*)from, bytes);
     return 0;
 }
+status cuDeviceCanAccessPeer(int* can, int device, int other) { *can = device != other && set("FAKE_PEER"); return 0; }
+NOTHING(cuMemPoolSetAccess)
+status cuMemcpyPeerAsync(address to, void* there, address from, void* here, size_t bytes, void* stream) {
+    if (there == here) return 1;
+    if (set("FAKE_TRACE")) { printf("fake: stream %ld copies %ld bytes between devices\n", (long)stream, (long)bytes); fflush(stdout); }
+    memcpy((void*)to, (void*)from, bytes);
+    return 0;
+}
 status cuMemsetD8Async(address to, unsigned char byte, size_t bytes, void* stream) {
     memset((void*)to, byte, bytes);
     return 0;
@@ -79,8 +93,12 @@ NOTHING(cuFuncGetAttribute)
 NOTHING(cuFuncSetAttribute)
 status cuLaunchKernel(void) { return 719; }
 status cuLaunchKernelEx(void) { return 719; }
-status cuEventCreate(void** event, unsigned flags) { *event = (void*)8; return 0; }
-NOTHING(cuEventRecord)
+static long events = 100;
+status cuEventCreate(void** event, unsigned flags) { *event = (void*)events++; return 0; }
+status cuEventRecord(void* event, void* stream) {
+    if (set("FAKE_TRACE")) { printf("fake: event %ld is set on stream %ld\n", (long)event, (long)stream); fflush(stdout); }
+    return 0;
+}
 NOTHING(cuEventSynchronize)
 NOTHING(cuEventQuery)
 NOTHING(cuEventElapsedTime)
