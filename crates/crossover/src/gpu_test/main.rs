@@ -7,6 +7,7 @@ mod arrays;
 mod bench;
 mod bits;
 mod calls;
+mod custom;
 mod disk;
 mod jobs;
 mod leaks;
@@ -30,7 +31,7 @@ usage: crossover-gpu-test [FOLDER] [options]
 
   FOLDER         where gpu-test.json goes (default: out)
   --only LIST    only these parts, separated by commas:
-                 corpus, transfers, arrays, products, linear, calls, libraries, disk, bench, pipeline, leaks, graphs;
+                 corpus, transfers, arrays, products, linear, calls, custom, libraries, disk, bench, pipeline, leaks, graphs;
                  and, only by name, sanitize
   --graphs N     random graphs (default: 10000); random calls in proportion
   --seed N       the first of them (default: 0)
@@ -133,13 +134,14 @@ fn run(options: &Options) -> Result<bool> {
     println!("{}", setup.describe());
     let mut report = Report::new(&options.folder, setup.describe());
     type Part = fn(&Setup, &Options, &mut Report) -> Result<()>;
-    let parts: [(&str, Part); 13] = [
+    let parts: [(&str, Part); 14] = [
         ("corpus", bits::corpus),
         ("transfers", transfers::run),
         ("arrays", arrays::run),
         ("products", products::run),
         ("linear", linear::run),
         ("calls", calls::run),
+        ("custom", custom::run),
         ("libraries", libraries::run),
         ("disk", disk::run),
         ("bench", bench::run),
