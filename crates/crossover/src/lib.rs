@@ -136,6 +136,24 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
+//! # Kernels of your own
+//!
+//! What the library lacks can be written by hand: a closure for the CPU and CUDA source for the GPU, with a checked signature.
+//! It is an operation like any other. See [`CustomKernel`] and its [`Builder`](core::custom::Builder).
+//!
+//! ```
+//! # use crossover::prelude::*;
+//! let leaky = CustomKernel::builder("leaky_relu")
+//!     .input("x", DType::F32)
+//!     .input("slope", DType::F32)
+//!     .output("out", DType::F32)
+//!     .elementwise("out = x > 0 ? x : slope * x", |x: f32, slope: f32| if x > 0.0 { x } else { slope * x })
+//!     .build()?;
+//! let y = leaky.call(&[&Array::from([-2.0f32, 3.0]), &Array::scalar(0.5f32)]) + 1.0;
+//! assert_eq!(y.to_vec::<f32>()?, [0.0, 4.0]);
+//! # Ok::<(), Error>(())
+//! ```
+//!
 //! # Seeing what happens
 //!
 //! ```
