@@ -14,7 +14,7 @@ use std::{
 
 use crossover_plan::kernel::Kernel;
 use crossover_runtime::{
-    Address, Backend, Block, Coming, Error, Executable, HostMemory, KernelRecord, Result,
+    Address, Backend, Block, Coming, Error, Executable, HostMemory, KernelRecord, Result, Sequence, Step,
 };
 use parking_lot::Mutex;
 
@@ -26,6 +26,7 @@ use crate::{
     compiler::Compiler,
     kernel::ComingKernel,
     queue::Lane,
+    sequence::{CudaSequence, Sequences},
     transfer::{SMALL, Transfers},
 };
 
@@ -41,6 +42,8 @@ pub(crate) struct Open {
     transfers: Transfers,
     blocks: Blocks,
     pub(crate) compiler: Arc<Compiler>,
+    /// Plans that repeat.
+    pub(crate) sequences: Sequences,
     blas: OnceLock<crate::Result<Blas>>,
     pub(crate) libraries: calls::Libraries,
     /// Whether products in f32 may round their operands.
@@ -60,8 +63,20 @@ impl Open {
         let blocks = Blocks::default();
         let (blas, is_lost, reason) = (OnceLock::new(), AtomicBool::new(false), Mutex::default());
         let libraries = calls::Libraries::default();
-        let limits = gpu.limits();
-        Ok(Open { gpu, limits, transfers, blocks, compiler, blas, libraries, tf32, is_lost, reason })
+        let (limits, sequences) = (gpu.limits(), Sequences::default());
+        Ok(Open {
+            gpu,
+            limits,
+            transfers,
+            blocks,
+            compiler,
+            sequences,
+            blas,
+            libraries,
+            tf32,
+            is_lost,
+            reason,
+        })
     }
 
     /// The library of matrix products, opened by the first.
@@ -108,6 +123,7 @@ impl Open {
         let size = Blocks::size(bytes);
         match self.gpu.take(size, Lane::Compute) {
             Err(error) if full(&error) => {
+                self.sequences.clear();
                 for address in self.blocks.drain() {
                     let _ = self.gpu.give(address, Lane::Compute);
                 }
@@ -377,6 +393,11 @@ impl Backend for CudaBackend {
         let source = crossover_codegen::fused_within(fused, open.limits);
         let compilation = open.compiler.begin(&source.text);
         Ok(Some(Box::new(ComingKernel { open: open.clone(), kernel: fused.clone(), source, compilation })))
+    }
+
+    fn sequence(&self, steps: &[Step], inside: &[usize]) -> Result<Option<Arc<dyn Sequence>>> {
+        let made = CudaSequence::new(self.device("making a sequence of kernels")?, steps, inside)?;
+        Ok(made.map(|sequence| sequence as Arc<dyn Sequence>))
     }
 
     fn prepare(&self, kernel: &Kernel) -> Result<Box<dyn Executable>> {

@@ -11,7 +11,7 @@ use libloading::Library;
 use crate::{Error, Result};
 
 /// Every driver function that this crate calls through cudarc.
-const SYMBOLS: [&str; 44] = [
+const SYMBOLS: [&str; 51] = [
     "cuInit",
     "cuDriverGetVersion",
     "cuGetErrorName",
@@ -56,6 +56,13 @@ const SYMBOLS: [&str; 44] = [
     "cuEventQuery",
     "cuEventElapsedTime",
     "cuEventDestroy_v2",
+    "cuGraphCreate",
+    "cuGraphAddKernelNode_v2",
+    "cuGraphInstantiateWithFlags",
+    "cuGraphExecKernelNodeSetParams_v2",
+    "cuGraphLaunch",
+    "cuGraphExecDestroy",
+    "cuGraphDestroy",
 ];
 
 const LIBRARY: &str = "libcuda";

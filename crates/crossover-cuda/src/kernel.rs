@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use std::{ffi::c_void, sync::Arc};
+use std::{any::Any, ffi::c_void, sync::Arc};
 
 use crossover_codegen::{Argument, Source};
 use crossover_core::DType;
@@ -14,7 +14,7 @@ use crate::{Module, backend::Open, compiler::Compilation, launch::register, queu
 
 /// One parameter of an entry point.
 #[derive(Debug, Clone, Copy)]
-enum Cell {
+pub(crate) enum Cell {
     /// Bytes behind the start of an input's block.
     Input(usize, u64),
     /// Bytes behind the start of an output's block.
@@ -29,19 +29,19 @@ enum Cell {
 
 /// One launch of an entry point.
 #[derive(Debug)]
-struct Entry {
-    function: Function,
+pub(crate) struct Entry {
+    pub(crate) function: Function,
     /// Blocks, threads per block, bytes of shared memory per block.
-    grid: (u32, u32, u32),
-    cells: Vec<Cell>,
+    pub(crate) grid: (u32, u32, u32),
+    pub(crate) cells: Vec<Cell>,
 }
 
 /// A kernel made ready.
 #[derive(Debug)]
 pub(crate) struct CudaKernel {
     open: Arc<Open>,
-    entries: Vec<Entry>,
-    scratch: usize,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) scratch: usize,
     /// Where launches are counted.
     compilation: Arc<Compilation>,
     /// Keeps the functions of the entries valid.
@@ -119,6 +119,11 @@ impl CudaKernel {
         Ok(CudaKernel { open, entries, scratch: source.scratch, compilation, _module: module })
     }
 
+    /// Notes a launch that somebody else queued.
+    pub(crate) fn launched(&self) {
+        self.compilation.launched();
+    }
+
     fn queue(&self, launch: &Launch<'_>, scratch: u64) -> crate::Result<()> {
         let mut values: SmallVec<[[u64; 2]; 24]> = SmallVec::new();
         let mut pointers: SmallVec<[*mut c_void; 24]> = SmallVec::new();
@@ -158,5 +163,9 @@ impl Executable for CudaKernel {
             self.open.give(address, self.scratch);
         }
         queued.map_err(|e| self.open.failed(DURING, e))
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }

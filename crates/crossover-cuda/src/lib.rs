@@ -16,6 +16,7 @@ mod cusolver;
 mod device;
 mod driver;
 mod error;
+mod graph;
 mod kernel;
 mod launch;
 mod leaving;
@@ -24,6 +25,7 @@ mod matmul;
 mod nvrtc;
 pub mod proof;
 mod queue;
+mod sequence;
 mod transfer;
 
 pub use backend::CudaBackend;

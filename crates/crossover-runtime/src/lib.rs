@@ -10,6 +10,7 @@ mod executor;
 mod place;
 mod prepared;
 mod record;
+mod replay;
 pub mod sim;
 pub mod trace;
 
@@ -20,3 +21,4 @@ pub use executor::{Counts, Executor, Stats};
 pub use place::Placement;
 pub use prepared::Prepared;
 pub use record::{KernelEntry, KernelRecord};
+pub use replay::{Place, Sequence, Step};
