@@ -15,6 +15,7 @@ use std::{
 use crossover_plan::kernel::Kernel;
 use crossover_runtime::{
     Address, Backend, Block, Coming, Error, Executable, HostMemory, KernelRecord, Result, Sequence, Step,
+    Stream, Streamed,
 };
 use parking_lot::Mutex;
 
@@ -24,9 +25,10 @@ use crate::{
     blocks::Blocks,
     calls,
     compiler::Compiler,
-    kernel::ComingKernel,
+    kernel::{ComingKernel, CudaKernel},
     queue::Lane,
     sequence::{CudaSequence, Sequences},
+    stream,
     transfer::{SMALL, Transfers},
 };
 
@@ -39,7 +41,7 @@ pub(crate) struct Open {
     pub(crate) gpu: Gpu,
     /// What generated kernels may use.
     limits: crossover_codegen::Limits,
-    transfers: Transfers,
+    pub(crate) transfers: Transfers,
     blocks: Blocks,
     pub(crate) compiler: Arc<Compiler>,
     /// Plans that repeat.
@@ -393,6 +395,15 @@ impl Backend for CudaBackend {
         let source = crossover_codegen::fused_within(fused, open.limits);
         let compilation = open.compiler.begin(&source.text);
         Ok(Some(Box::new(ComingKernel { open: open.clone(), kernel: fused.clone(), source, compilation })))
+    }
+
+    fn stream(&self, executable: &dyn Executable, mut work: Stream<'_>) -> Result<Option<Streamed>> {
+        let open = self.device("running a kernel from host memory to host memory")?;
+        let kernel = executable.as_any().and_then(|any| any.downcast_ref::<CudaKernel>());
+        match kernel.and_then(|kernel| Some((kernel, kernel.pointwise.as_ref()?))) {
+            Some((kernel, pointwise)) => stream::run(open, kernel, pointwise, &mut work),
+            None => Ok(None),
+        }
     }
 
     fn sequence(&self, steps: &[Step], inside: &[usize]) -> Result<Option<Arc<dyn Sequence>>> {

@@ -1,7 +1,7 @@
 //! Threads that move large copies through page-locked memory, piece by piece.
 //!
-//! One thread fills memory more slowly than the bus takes it, so several work on one copy. Each has blocks of its own: while the device copies one, the thread fills or empties another. Threads are started once and sleep between
-//! copies. They are no part of the pool that computes: a copy waits while it holds a buffer, and a pool that steals
+//! One thread fills memory more slowly than the bus takes it, so several work on one copy. Each has blocks of its own:
+//! while the device copies one, the thread fills or empties another. Threads are started once and sleep between copies. They are no part of the pool that computes: a copy waits while it holds a buffer, and a pool that steals
 //! work could run into the same buffer.
 
 #![allow(unsafe_code)]
@@ -22,8 +22,8 @@ use crate::{Error, Gpu, Result, queue::Lane, transfer::Staging};
 const PIECE: usize = 1 << 20;
 /// Pieces that a thread has on their way.
 const BLOCKS: usize = 3;
-/// Bytes of the smallest page.
-const PAGE: usize = 4096;
+/// Bytes that fresh memory is entered by: a large page, so that no two threads enter the same one.
+const LARGE_PAGE: usize = 2 << 20;
 /// Threads at most.
 const MOST: usize = 8;
 
@@ -34,6 +34,9 @@ pub(crate) enum Direction {
     Up,
     /// From the device.
     Down,
+    /// Nowhere: the pages of the host's memory are entered, whatever they hold. Entering fresh ones takes longer than
+    /// filling them.
+    Enter,
 }
 
 /// One copy that several threads work on.
@@ -90,10 +93,20 @@ impl Crew {
         Ok(crew)
     }
 
+    /// Enters the pages of memory that the caller lends for writing until the answer is waited for or dropped.
+    pub(crate) fn enter(&self, host: usize, bytes: usize) -> Pending {
+        self.begin(Direction::Enter, host, 0, bytes)
+    }
+
     /// Copies `bytes` bytes between a host address and a device address, on the lane of that direction.
     ///
     /// The caller borrows the host's bytes for the whole call, so the address stays valid.
     pub(crate) fn copy(&self, direction: Direction, host: usize, device: u64, bytes: usize) -> Result<()> {
+        self.begin(direction, host, device, bytes).wait()
+    }
+
+    /// As `copy`, without waiting: the caller borrows the host's bytes until the answer is waited for or dropped.
+    pub(crate) fn begin(&self, direction: Direction, host: usize, device: u64, bytes: usize) -> Pending {
         let hands = self.threads.len().min(bytes.div_ceil(PIECE));
         let job = Arc::new(Job {
             direction,
@@ -109,11 +122,34 @@ impl Crew {
             queue.jobs.extend(std::iter::repeat_n(job.clone(), hands));
         }
         self.shared.arrived.notify_all();
-        let mut state = job.state.lock();
+        Pending(job)
+    }
+}
+
+/// A copy on its way.
+#[derive(Debug)]
+#[must_use = "the host's bytes are lent until the copy is waited for"]
+pub(crate) struct Pending(Arc<Job>);
+
+impl Pending {
+    /// Waits until every piece has been copied.
+    pub(crate) fn wait(self) -> Result<()> {
+        self.settle()
+    }
+
+    fn settle(&self) -> Result<()> {
+        let mut state = self.0.state.lock();
         while state.busy > 0 {
-            job.finished.wait(&mut state);
+            self.0.finished.wait(&mut state);
         }
         state.error.take().map_or(Ok(()), Err)
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        // Nobody is told of an error here; whoever wants to know has waited.
+        let _ = self.settle();
     }
 }
 
@@ -144,6 +180,7 @@ fn work(shared: &Shared, gpu: &Gpu, mut blocks: Vec<Staging>) {
         let result = gpu.bind().and_then(|()| match job.direction {
             Direction::Up => job.up(gpu, &mut blocks),
             Direction::Down => job.down(gpu, &mut blocks),
+            Direction::Enter => job.enter(),
         });
         let mut state = job.state.lock();
         state.busy -= 1;
@@ -163,6 +200,29 @@ impl Job {
     fn take(&self) -> Option<(usize, usize)> {
         let at = self.next.fetch_add(1, Ordering::Relaxed).saturating_mul(PIECE);
         (at < self.bytes).then(|| (at, PIECE.min(self.bytes - at)))
+    }
+
+    /// Enters whole pages; what is left at the ends is entered when it is written.
+    fn enter(&self) -> Result<()> {
+        #[cfg(target_os = "linux")]
+        loop {
+            const PAGE: usize = 4096;
+            let start = self.host.next_multiple_of(PAGE);
+            let end = (self.host + self.bytes) / PAGE * PAGE;
+            let at = self.next.fetch_add(1, Ordering::Relaxed).saturating_mul(LARGE_PAGE);
+            let from = (self.host / LARGE_PAGE * LARGE_PAGE).saturating_add(at);
+            if from >= end {
+                return Ok(());
+            }
+            let (from, to) = (from.max(start), (from + LARGE_PAGE).min(end));
+            if from < to {
+                // SAFETY: whole pages inside memory that the caller lends for writing; the advice changes nothing that
+                // they hold. Systems that do not know it refuse, and pages are entered one by one as they are written.
+                unsafe { libc::madvise(from as *mut _, to - from, libc::MADV_POPULATE_WRITE) };
+            }
+        }
+        #[cfg(not(target_os = "linux"))]
+        Ok(())
     }
 
     fn up(&self, gpu: &Gpu, blocks: &mut [Staging]) -> Result<()> {
@@ -198,12 +258,6 @@ impl Job {
                 block.done.set(Lane::Down)?;
                 coming.push_back((turn % BLOCKS, at, length));
                 turn += 1;
-                // While the device copies, the pages that the piece will go to are entered: fresh ones take longer to
-                // enter than to fill.
-                for page in (0..length).step_by(PAGE) {
-                    // SAFETY: inside the host's bytes, which the caller lends for writing and which are written below.
-                    unsafe { ((self.host + at + page) as *mut u8).write_volatile(0) };
-                }
             }
             let Some((block, at, length)) = coming.pop_front() else { return Ok(()) };
             blocks[block].done.wait()?;

@@ -5,12 +5,14 @@
 use std::{any::Any, ffi::c_void, sync::Arc};
 
 use crossover_codegen::{Argument, Source};
-use crossover_core::DType;
+use crossover_core::{DType, Scalar};
 use crossover_plan::kernel::Fused;
 use crossover_runtime::{Coming, Executable, Launch, Result};
 use smallvec::SmallVec;
 
-use crate::{Module, backend::Open, compiler::Compilation, launch::register, queue::Function};
+use crate::{
+    Module, backend::Open, compiler::Compilation, launch::register, queue::Function, stream::Pointwise,
+};
 
 /// One parameter of an entry point.
 #[derive(Debug, Clone, Copy)]
@@ -42,6 +44,8 @@ pub(crate) struct CudaKernel {
     open: Arc<Open>,
     pub(crate) entries: Vec<Entry>,
     pub(crate) scratch: usize,
+    /// How it is run on parts, if it can be.
+    pub(crate) pointwise: Option<Pointwise>,
     /// Where launches are counted.
     compilation: Arc<Compilation>,
     /// Keeps the functions of the entries valid.
@@ -116,12 +120,46 @@ impl CudaKernel {
             });
         }
         let (open, compilation) = (open.clone(), compilation.clone());
-        Ok(CudaKernel { open, entries, scratch: source.scratch, compilation, _module: module })
+        let pointwise = Pointwise::new(kernel, &entries);
+        Ok(CudaKernel { open, entries, scratch: source.scratch, pointwise, compilation, _module: module })
     }
 
     /// Notes a launch that somebody else queued.
     pub(crate) fn launched(&self) {
         self.compilation.launched();
+    }
+
+    /// Queues the kernel on `count` of its `points` points, whose operands and results start at these addresses.
+    ///
+    /// # Safety
+    /// The kernel is pointwise, and so many points lie behind the addresses.
+    pub(crate) unsafe fn queue_part(
+        &self,
+        inputs: &[u64],
+        output: u64,
+        count: usize,
+        points: usize,
+        scalars: &[Scalar],
+    ) -> crate::Result<()> {
+        for entry in &self.entries {
+            let value = |cell: &Cell| match *cell {
+                Cell::Input(i, at) => [inputs[i] + at, 0],
+                Cell::Output(_, at) => [output + at, 0],
+                Cell::Scratch(at) => [at, 0],
+                Cell::Scalar(slot, dtype) => register(scalars[slot], dtype),
+                // The one number is that of points.
+                Cell::Fixed(_) => [count as u64, 0],
+            };
+            let mut values: SmallVec<[[u64; 2]; 24]> = entry.cells.iter().map(value).collect();
+            let mut pointers: SmallVec<[*mut c_void; 24]> =
+                values.iter_mut().map(|value| value.as_mut_ptr().cast()).collect();
+            let (blocks, threads, shared) = entry.grid;
+            let blocks = (u64::from(blocks) * count as u64).div_ceil(points.max(1) as u64).max(1) as u32;
+            // SAFETY: the cells follow the parameters of the generated entry point, any grid will do, and the caller
+            // knows that the points are there. Generated entry points wait for the launch before.
+            unsafe { self.open.gpu.start_early(entry.function, (blocks, threads, shared), &mut pointers)? };
+        }
+        Ok(())
     }
 
     fn queue(&self, launch: &Launch<'_>, scratch: u64) -> crate::Result<()> {

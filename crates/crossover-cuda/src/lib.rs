@@ -26,6 +26,7 @@ mod nvrtc;
 pub mod proof;
 mod queue;
 mod sequence;
+mod stream;
 mod transfer;
 
 pub use backend::CudaBackend;

@@ -83,6 +83,7 @@ fn child() {
         Ok("passing") => println!("usable: {}", failing().check().is_ok()),
         Ok("libraries") => libraries(),
         Ok("replay") => replay(),
+        Ok("stream") => stream(),
         Ok("full") => {
             let device = CudaBackend::new(0);
             println!("answer: {:?}", device.allocate(5000));
@@ -176,6 +177,35 @@ fn replay() {
 }
 
 const KERNELS: usize = 20;
+
+/// A kernel from host memory to host memory, in several parts and one that is not whole.
+fn stream() {
+    let machine = Machine::new(Arc::new(Host), vec![Arc::new(CudaBackend::new(0))]).unwrap();
+    let executor = Executor::new(machine.clone(), Options::default(), Placement::On(Device(1)));
+    for count in [1usize << 20, 5_000_000, 6_291_457] {
+        let mut graph = Graph::new();
+        let x = graph.input(DType::F32, Shape::from([count])).unwrap();
+        let y = graph.push(Op::Map(MapOp::Square), &[x]).unwrap();
+        graph.output(y);
+        let bytes: Vec<u8> = (0..count).flat_map(|i| (i as f32).to_le_bytes()).collect();
+        let input = Buffer::from_bytes(&machine, &bytes).unwrap();
+        let mut to = vec![0u8; bytes.len()];
+        let before = starts();
+        let (result, written) =
+            executor.evaluate_into(None, &graph, std::slice::from_ref(&input), &mut to).unwrap();
+        println!("{count}: written {written} by {} starts", starts() - before);
+        let right = |bytes: &[u8]| {
+            let values = bytes.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap()));
+            bytes.len() == 4 * count && values.enumerate().all(|(i, v)| v == i as f32 + 1.0)
+        };
+        assert!(right(&to) && right(result[0].host_bytes().unwrap()), "{count}");
+        assert!(input.is_valid_on(Device(1)), "the operand is there now");
+        // Again: the operand does not move, so nothing is gained by parts.
+        let (_, written) = executor.evaluate_into(None, &graph, &[input], &mut to).unwrap();
+        assert!(!written);
+    }
+    println!("transfers {}", executor.counts().transfers);
+}
 
 /// How often the fake driver was asked to start something.
 fn starts() -> i32 {
@@ -282,6 +312,22 @@ fn a_graph_that_the_driver_refuses_is_launched_kernel_by_kernel() {
         text.contains("launches 240, replayed 0, fallbacks 0") && text.contains("usable: true"),
         "{text}"
     );
+}
+
+#[test]
+fn a_kernel_between_host_vectors_runs_in_parts_and_leaves_everything_on_the_device() {
+    let Some(folder) = build("stream", &[]) else { return };
+    let compiler = folder.join("libcuda.so.1").display().to_string();
+    let variables = [("FAKE_KERNELS", "1"), ("CROSSOVER_NVRTC", &*compiler)];
+    let text = play(&folder, "stream", &variables);
+    for line in [
+        "1048576: written true by 1 starts",
+        "5000000: written true by 3 starts",
+        "6291457: written true by 4 starts",
+        "transfers 3",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
 }
 
 #[test]

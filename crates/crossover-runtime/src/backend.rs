@@ -12,6 +12,7 @@ use crossover_plan::kernel::{Fused, Kernel, Load, Space, StepOp, Window};
 use crate::{
     Error, KernelRecord, Result,
     replay::{Sequence, Step},
+    stream::{Stream, Streamed},
 };
 
 /// An address in the memory of one device.
@@ -85,6 +86,12 @@ pub trait Backend: Send + Sync + 'static {
     /// Starts to make a kernel ready without waiting for it; `None` where that takes no time worth speaking of.
     fn begin(&self, kernel: &Kernel) -> Result<Option<Box<dyn Coming>>> {
         let _ = kernel;
+        Ok(None)
+    }
+    /// Runs a kernel that this backend has made ready from host memory to host memory, part by part, so that copies both
+    /// ways and the kernel run side by side. `None`, with nothing done, where that cannot be.
+    fn stream(&self, executable: &dyn Executable, work: Stream<'_>) -> Result<Option<Streamed>> {
+        let _ = (executable, work);
         Ok(None)
     }
     /// Kernels that this backend has made ready, to be started together from now on; `inside` are the bytes of the

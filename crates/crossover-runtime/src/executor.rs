@@ -78,6 +78,11 @@ impl Executor {
         &self.machine
     }
 
+    /// Where kernels run unless an evaluation says otherwise.
+    pub(crate) fn placement(&self) -> Placement {
+        self.placement
+    }
+
     /// Spans of what ran; off until switched on.
     pub fn trace(&self) -> &Trace {
         &self.trace
@@ -280,7 +285,12 @@ impl Executor {
         self.stats.replayed.fetch_add(kernels as u64, Ordering::Relaxed);
     }
 
-    fn choose(&self, launch: &PlannedLaunch, buffers: &[Option<Arc<Buffer>>]) -> Device {
+    /// Counts a kernel that was launched elsewhere.
+    pub(crate) fn note_launch(&self) {
+        self.stats.launches.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn choose(&self, launch: &PlannedLaunch, buffers: &[Option<Arc<Buffer>>]) -> Device {
         let reads: SmallVec<[&Buffer; 8]> =
             launch.kernel.reads().filter_map(|id| buffers[id.0 as usize].as_deref()).collect();
         place::choose(&self.machine, &launch.cost, &reads)
@@ -435,6 +445,6 @@ fn input(inputs: &[Arc<Buffer>], index: usize, bytes: usize) -> Result<Arc<Buffe
     }
 }
 
-fn is_device_fault(error: &Error) -> bool {
+pub(crate) fn is_device_fault(error: &Error) -> bool {
     matches!(error, Error::Device { .. } | Error::OutOfMemory { .. } | Error::Unsupported { .. })
 }

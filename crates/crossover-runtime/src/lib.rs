@@ -12,6 +12,7 @@ mod prepared;
 mod record;
 mod replay;
 pub mod sim;
+mod stream;
 pub mod trace;
 
 pub use backend::{Address, Backend, Block, Coming, Executable, HostMemory, Launch, Signature};
@@ -22,3 +23,4 @@ pub use place::Placement;
 pub use prepared::Prepared;
 pub use record::{KernelEntry, KernelRecord};
 pub use replay::{Place, Sequence, Step};
+pub use stream::{Stream, Streamed};

@@ -14,6 +14,7 @@ mod libraries;
 mod linear;
 mod pipeline;
 mod products;
+mod replay;
 mod report;
 mod sanitize;
 mod setup;
@@ -30,7 +31,7 @@ usage: crossover-gpu-test [FOLDER] [options]
 
   FOLDER         where gpu-test.json goes (default: out)
   --only LIST    only these parts, separated by commas:
-                 corpus, transfers, arrays, products, linear, calls, libraries, disk, bench, pipeline, leaks, graphs;
+                 corpus, transfers, arrays, products, linear, calls, libraries, disk, replay, bench, pipeline, leaks, graphs;
                  and, only by name, sanitize
   --graphs N     random graphs (default: 10000); random calls in proportion
   --seed N       the first of them (default: 0)
@@ -133,7 +134,7 @@ fn run(options: &Options) -> Result<bool> {
     println!("{}", setup.describe());
     let mut report = Report::new(&options.folder, setup.describe());
     type Part = fn(&Setup, &Options, &mut Report) -> Result<()>;
-    let parts: [(&str, Part); 13] = [
+    let parts: [(&str, Part); 14] = [
         ("corpus", bits::corpus),
         ("transfers", transfers::run),
         ("arrays", arrays::run),
@@ -142,6 +143,7 @@ fn run(options: &Options) -> Result<bool> {
         ("calls", calls::run),
         ("libraries", libraries::run),
         ("disk", disk::run),
+        ("replay", replay::run),
         ("bench", bench::run),
         ("pipeline", pipeline::run),
         ("leaks", leaks::run),
