@@ -8,6 +8,7 @@ use crossover_codegen::{Argument, Source};
 use crossover_core::{DType, Scalar};
 use crossover_plan::kernel::Fused;
 use crossover_runtime::{Coming, Executable, Launch, Result};
+use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use crate::{
@@ -38,12 +39,32 @@ pub(crate) struct Entry {
     pub(crate) cells: Vec<Cell>,
 }
 
+/// Scratch memory up to which it is worth keeping what never changes.
+const KEPT: usize = 1 << 20;
+
+/// What a kernel computes from nothing but its own text, such as a table: once is enough.
+#[derive(Debug)]
+struct Prologue {
+    entries: usize,
+    memory: Mutex<Option<u64>>,
+}
+
+impl Prologue {
+    fn new(entries: &[Entry], scratch: usize) -> Prologue {
+        let varies = |cell: &Cell| !matches!(cell, Cell::Scratch(_) | Cell::Fixed(_));
+        let same = entries.iter().take_while(|entry| !entry.cells.iter().any(varies)).count();
+        Prologue { entries: if scratch <= KEPT { same } else { 0 }, memory: Mutex::new(None) }
+    }
+}
+
 /// A kernel made ready.
 #[derive(Debug)]
 pub(crate) struct CudaKernel {
     open: Arc<Open>,
     pub(crate) entries: Vec<Entry>,
     pub(crate) scratch: usize,
+    /// The entry points, from the first, that compute the same at every launch, and the scratch memory that holds it.
+    prologue: Prologue,
     /// How it is run on parts, if it can be.
     pub(crate) pointwise: Option<Pointwise>,
     /// Where launches are counted.
@@ -121,7 +142,9 @@ impl CudaKernel {
         }
         let (open, compilation) = (open.clone(), compilation.clone());
         let pointwise = Pointwise::new(kernel, &entries);
-        Ok(CudaKernel { open, entries, scratch: source.scratch, pointwise, compilation, _module: module })
+        let prologue = Prologue::new(&entries, source.scratch);
+        let scratch = source.scratch;
+        Ok(CudaKernel { open, entries, scratch, prologue, pointwise, compilation, _module: module })
     }
 
     /// Notes a launch that somebody else queued.
@@ -162,10 +185,10 @@ impl CudaKernel {
         Ok(())
     }
 
-    fn queue(&self, launch: &Launch<'_>, scratch: u64) -> crate::Result<()> {
+    fn queue(&self, entries: &[Entry], launch: &Launch<'_>, scratch: u64) -> crate::Result<()> {
         let mut values: SmallVec<[[u64; 2]; 24]> = SmallVec::new();
         let mut pointers: SmallVec<[*mut c_void; 24]> = SmallVec::new();
-        for entry in &self.entries {
+        for entry in entries {
             values.clear();
             pointers.clear();
             values.extend(entry.cells.iter().map(|cell| match *cell {
@@ -185,16 +208,52 @@ impl CudaKernel {
     }
 }
 
+impl CudaKernel {
+    /// Runs it with what its prologue has left; the first time, after the prologue.
+    fn run_rest(&self, launch: &Launch<'_>) -> Result<()> {
+        const DURING: &str = "running a kernel";
+        let (first, rest) = self.entries.split_at(self.prologue.entries);
+        // Held until everything is queued: whoever comes next finds the prologue before them on the lane.
+        let mut memory = self.prologue.memory.lock();
+        let scratch = match *memory {
+            Some(scratch) => scratch,
+            None => {
+                let scratch = self.open.take(self.scratch)?;
+                if let Err(error) = self.queue(first, launch, scratch) {
+                    self.open.give(scratch, self.scratch);
+                    return Err(self.open.failed(DURING, error));
+                }
+                *memory.insert(scratch)
+            }
+        };
+        let queued = self.queue(rest, launch, scratch);
+        self.compilation.launched();
+        queued.map_err(|e| self.open.failed(DURING, e))
+    }
+}
+
+impl Drop for CudaKernel {
+    fn drop(&mut self) {
+        if let Some(scratch) = self.prologue.memory.get_mut().take() {
+            // In the order of the lane: launches that read it come first.
+            self.open.give(scratch, self.scratch);
+        }
+    }
+}
+
 impl Executable for CudaKernel {
     fn run(&self, launch: &Launch<'_>) -> Result<()> {
         const DURING: &str = "running a kernel";
         self.open.check(DURING)?;
         self.open.gpu.bind().map_err(|e| self.open.failed(DURING, e))?;
+        if self.prologue.entries > 0 && self.scratch > 0 {
+            return self.run_rest(launch);
+        }
         let scratch = match self.scratch {
             0 => None,
             bytes => Some(self.open.take(bytes)?),
         };
-        let queued = self.queue(launch, scratch.unwrap_or(0));
+        let queued = self.queue(&self.entries, launch, scratch.unwrap_or(0));
         self.compilation.launched();
         if let Some(address) = scratch {
             // In the order of the stream: the launches above come first.

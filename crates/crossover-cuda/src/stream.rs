@@ -11,12 +11,12 @@ use smallvec::SmallVec;
 
 use crate::{
     backend::Open,
-    crew::{Direction, Pending},
+    crew::Pending,
     kernel::{Cell, CudaKernel, Entry},
     queue::Lane,
 };
 
-/// Bytes of the largest operand in a part: enough for every thread of a crew.
+/// Bytes of the largest operand in a part: a piece for every thread on the way up, and few enough to start soon.
 const PART: usize = 8 << 20;
 /// Parts are whole multiples of so many points, so that accesses stay aligned.
 const POINTS: usize = 4096;
@@ -126,7 +126,6 @@ pub(crate) fn run(
     let to = work.to.as_mut_ptr() as usize;
     // Declared before what the threads of the crew use: dropped after it.
     let mut taken = Taken { open, blocks: SmallVec::new() };
-    let entering = down.enter(to, work.to.len());
     let mut coming: SmallVec<[Pending; 8]> = SmallVec::new();
     let mut addresses: SmallVec<[u64; 4]> = SmallVec::new();
     for input in work.inputs {
@@ -154,9 +153,8 @@ pub(crate) fn run(
         unsafe { kernel.queue_part(&inputs, result + at as u64, count, pointwise.points, work.scalars) }
             .map_err(fail)?;
         mark.set(Lane::Compute).and_then(|()| mark.hold(Lane::Down)).map_err(fail)?;
-        coming.push(down.begin(Direction::Down, to + at, result + at as u64, count * pointwise.output));
+        coming.push(down.begin(to + at, result + at as u64, count * pointwise.output));
     }
-    drop(entering);
     for pending in coming {
         pending.wait().map_err(fail)?;
     }

@@ -111,8 +111,11 @@ impl Transfers {
 
     /// The threads for one way: copies up and down run side by side.
     pub(crate) fn crew(&self, lane: Lane) -> Option<&Crew> {
-        let crew = if lane == Lane::Down { &self.down } else { &self.up };
-        crew.get_or_init(|| Crew::new(&self.gpu).ok()).as_ref()
+        let (crew, direction) = match lane {
+            Lane::Down => (&self.down, Direction::Down),
+            Lane::Up | Lane::Compute => (&self.up, Direction::Up),
+        };
+        crew.get_or_init(|| Crew::new(&self.gpu, direction).ok()).as_ref()
     }
 
     /// Copies to memory that is in use on the lane of kernels.
@@ -155,7 +158,7 @@ impl Transfers {
 
     fn upload_large(&self, from: &[u8], to: u64) -> Result<()> {
         match self.crew(Lane::Up).filter(|_| !self.is_pinned(from)) {
-            Some(crew) => crew.copy(Direction::Up, from.as_ptr() as usize, to, from.len())?,
+            Some(crew) => crew.copy(from.as_ptr() as usize, to, from.len())?,
             None => {
                 // SAFETY: both sides have the bytes; the lane is waited for before the borrow ends.
                 unsafe { self.gpu.copy_up(from.as_ptr(), to, from.len(), Lane::Up)? };
@@ -173,7 +176,7 @@ impl Transfers {
     /// The bytes stay as they are until the lane has passed.
     pub(crate) unsafe fn upload_part(&self, from: &[u8], to: u64) -> Result<()> {
         match self.crew(Lane::Up).filter(|_| !self.is_pinned(from)) {
-            Some(crew) => crew.copy(Direction::Up, from.as_ptr() as usize, to, from.len()),
+            Some(crew) => crew.copy(from.as_ptr() as usize, to, from.len()),
             // SAFETY: both sides have the bytes, and the caller keeps the host's.
             None => unsafe { self.gpu.copy_up(from.as_ptr(), to, from.len(), Lane::Up) },
         }
@@ -199,14 +202,8 @@ impl Transfers {
         let mark = self.gpu.mark()?;
         mark.set(Lane::Compute)?;
         mark.hold(Lane::Down)?;
-        let address = to.as_mut_ptr() as usize;
         match self.crew(Lane::Down) {
-            Some(crew) => {
-                // While the device copies, others enter the pages that the bytes will go to.
-                let entered = self.crew(Lane::Up).map(|others| others.enter(address, to.len()));
-                crew.copy(Direction::Down, address, from, to.len())?;
-                drop(entered);
-            }
+            Some(crew) => crew.copy(to.as_mut_ptr() as usize, from, to.len())?,
             None => {
                 // SAFETY: both sides have the bytes; the lane is waited for before the borrow ends.
                 unsafe { self.gpu.copy_down(from, to.as_mut_ptr(), to.len(), Lane::Down)? };

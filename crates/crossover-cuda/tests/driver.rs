@@ -84,6 +84,7 @@ fn child() {
         Ok("libraries") => libraries(),
         Ok("replay") => replay(),
         Ok("stream") => stream(),
+        Ok("many") => many(),
         Ok("full") => {
             let device = CudaBackend::new(0);
             println!("answer: {:?}", device.allocate(5000));
@@ -177,6 +178,33 @@ fn replay() {
 }
 
 const KERNELS: usize = 20;
+
+/// More plans that repeat than a device keeps graphs for.
+fn many() {
+    let machine = Machine::new(Arc::new(Host), vec![Arc::new(CudaBackend::new(0))]).unwrap();
+    let executor = Executor::new(machine.clone(), Options { fusion: false }, Placement::On(Device(1)));
+    let run = |length: usize| {
+        let mut graph = Graph::new();
+        let mut x = graph.input(DType::F32, Shape::from([length])).unwrap();
+        for _ in 0..3 {
+            x = graph.push(Op::Map(MapOp::Square), &[x]).unwrap();
+        }
+        graph.output(x);
+        let input = Buffer::from_bytes(&machine, &vec![0; 4 * length]).unwrap();
+        let before = starts();
+        let result = executor.evaluate(&graph, &[input]).unwrap();
+        let bytes = result[0].host_bytes().unwrap();
+        assert!(bytes.chunks_exact(4).all(|b| b == 3f32.to_le_bytes()), "{length} elements");
+        starts() - before
+    };
+    let rounds = |length: usize| [run(length), run(length), run(length), run(length)];
+    println!("first: {:?}", rounds(1));
+    for length in 2..=70 {
+        assert_eq!(rounds(length), [3, 3, 1, 1], "{length}");
+    }
+    println!("last again: {:?}", rounds(70));
+    println!("first again: {:?}", rounds(1));
+}
 
 /// A kernel from host memory to host memory, in several parts and one that is not whole.
 fn stream() {
@@ -312,6 +340,16 @@ fn a_graph_that_the_driver_refuses_is_launched_kernel_by_kernel() {
         text.contains("launches 240, replayed 0, fallbacks 0") && text.contains("usable: true"),
         "{text}"
     );
+}
+
+#[test]
+fn the_graph_that_was_used_least_recently_makes_room_and_can_come_back() {
+    let Some(folder) = build("many", &[]) else { return };
+    let compiler = folder.join("libcuda.so.1").display().to_string();
+    let text = play(&folder, "many", &[("FAKE_KERNELS", "1"), ("CROSSOVER_NVRTC", &*compiler)]);
+    for line in ["first: [3, 3, 1, 1]", "last again: [1, 1, 1, 1]", "first again: [3, 3, 3, 1]"] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
 }
 
 #[test]

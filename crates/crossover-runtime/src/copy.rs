@@ -15,7 +15,7 @@ use parking_lot::{Condvar, Mutex};
 /// Bytes from which more than one thread pays: waking them takes about as long as copying 1 MiB.
 const LARGE: usize = 4 << 20;
 /// Threads at most.
-const MOST: usize = 8;
+const MOST: usize = 16;
 /// Bytes that a thread takes at a time: whole pages, so that no two threads enter the same one.
 const PIECE: usize = 512 << 10;
 
