@@ -35,6 +35,10 @@ const CANDIDATES: usize = 16;
 const LONG: f64 = 0.5;
 /// Runs by which shorter ones are timed.
 const RUNS: u32 = 8;
+/// Memory that is filled, and how often, before runs are timed: the device is busy while the host queues them, so that
+/// they follow one another without a gap.
+const DELAY: usize = 64 << 20;
+const FILLS: usize = 12;
 /// Milliseconds that trying algorithms may take in all; what is not tried by then is not chosen.
 const PATIENCE: f64 = 30.0;
 /// An algorithm is preferred to the library's first only if it takes less than this part of its time, so that
@@ -262,6 +266,19 @@ fn check(call: &'static str, status: Status) -> Result<()> {
     }
 }
 
+/// Memory to keep the device busy with.
+struct Delay<'a> {
+    gpu: &'a Gpu,
+    address: u64,
+}
+
+impl Drop for Delay<'_> {
+    fn drop(&mut self) {
+        // A retired device has nothing left to give back.
+        let _ = self.gpu.give(self.address, Lane::Compute);
+    }
+}
+
 impl Blas {
     /// Finds and opens the library; a device must be current.
     pub(crate) fn open() -> Result<Blas> {
@@ -454,12 +471,15 @@ impl Blas {
         let began = Instant::now();
         let mut best: Option<(f64, usize)> = None;
         let mut last = None;
+        // Without memory to spare the library's first will do, until there is some.
+        let Ok(address) = gpu.take(DELAY, Lane::Compute) else { return Ok(0) };
+        let delay = Delay { gpu, address };
         for (at, choice) in product.candidates.iter().enumerate() {
             if best.is_some() && began.elapsed().as_secs_f64() * 1e3 > PATIENCE {
                 break;
             }
             // SAFETY: the caller's contract.
-            match unsafe { self.time(gpu, product, choice, run) } {
+            match unsafe { self.time(&delay, product, choice, run) } {
                 Ok(taken)
                     if best.is_none_or(|(least, first)| {
                         taken < if first == 0 { least * CLEARLY } else { least }
@@ -484,8 +504,14 @@ impl Blas {
     ///
     /// # Safety
     /// As for `run`.
-    unsafe fn time(&self, gpu: &Gpu, product: &Product, choice: &Choice, run: Run) -> Result<f64> {
+    unsafe fn time(&self, delay: &Delay<'_>, product: &Product, choice: &Choice, run: Run) -> Result<f64> {
+        let gpu = delay.gpu;
         let several = |runs: u32| {
+            if runs > 1 {
+                for _ in 0..FILLS {
+                    gpu.zero(delay.address, DELAY)?;
+                }
+            }
             let begin = gpu.record()?;
             for _ in 0..runs {
                 // SAFETY: the caller's contract.
