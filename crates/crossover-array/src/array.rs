@@ -178,7 +178,21 @@ impl Array {
     #[track_caller]
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         let location = Location::caller();
-        let buffer = eval::node(&self.version())?;
+        let node = self.version();
+        // A large value that is still pending may come from a device in parts.
+        if self.view.is_none()
+            && self.dtype() == T::DTYPE
+            && let Some(mut out) = convert::fresh::<T>(self.size())
+        {
+            let bytes = convert::bytes_of_mut(&mut out);
+            if let Some((buffer, written)) = eval::node_into(&node, bytes)? {
+                if !written {
+                    buffer.read_into(bytes).map_err(|e| Error::new(e, location))?;
+                }
+                return Ok(out);
+            }
+        }
+        let buffer = eval::node(&node)?;
         self.expect_dtype("to_vec", T::DTYPE, location)?;
         let whole = convert::read_whole(&buffer, self.view.as_ref(), self.size());
         if let Some(values) = whole.map_err(|e| Error::new(e, location))? {

@@ -53,22 +53,30 @@ pub(crate) fn read_whole<T: Element>(
     if buffer.bytes() < LARGE || !is_whole || size * size_of::<T>() != buffer.bytes() {
         return Ok(None);
     }
-    let Ok(memory) = std::alloc::Layout::array::<T>(size) else { return Ok(None) };
+    let Some(mut out) = fresh::<T>(size) else { return Ok(None) };
+    buffer.read_into(bytes_of_mut(&mut out))?;
+    Ok(Some(out))
+}
+
+/// The bytes of elements, to be written with values of theirs.
+pub(crate) fn bytes_of_mut<T: Element>(values: &mut [T]) -> &mut [u8] {
+    // SAFETY: elements are plain values without padding; who writes the bytes writes values of dtype T.
+    unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast::<u8>(), size_of_val(values)) }
+}
+
+/// Zeros in memory that is entered when it is written, or `None` if that is too little to be worth it.
+pub(crate) fn fresh<T: Element>(size: usize) -> Option<Vec<T>> {
+    let memory = std::alloc::Layout::array::<T>(size).ok().filter(|memory| memory.size() >= LARGE)?;
     // SAFETY: the layout is not empty. The memory is of the layout that a vector of `size` elements has, and zeros
     // are a valid value of every element.
-    let mut out: Vec<T> = unsafe {
+    Some(unsafe {
         let start = std::alloc::alloc_zeroed(memory);
         if start.is_null() {
             std::alloc::handle_alloc_error(memory);
         }
         enter_by_large_pages(start, memory.size());
         Vec::from_raw_parts(start.cast(), size, size)
-    };
-    // SAFETY: elements are plain values without padding; the buffer holds values of dtype T.
-    let bytes =
-        unsafe { std::slice::from_raw_parts_mut(out.as_mut_ptr().cast::<u8>(), size_of_val(&out[..])) };
-    buffer.read_into(bytes)?;
-    Ok(Some(out))
+    })
 }
 
 /// Asks the system to back fresh memory with large pages: entering small ones takes longer than filling them.

@@ -61,6 +61,27 @@ pub(crate) fn evaluate(
     Ok(result)
 }
 
+/// Evaluates a pending node whose value the host wants at once, in memory of its own; the flag says whether it has been
+/// written there. `None` if the node is not pending, or there is nothing but the host.
+pub(crate) fn node_into(target: &Arc<Node>, to: &mut [u8]) -> Result<Option<(Arc<Buffer>, bool)>> {
+    if !matches!(&*target.state(), State::Pending { .. }) {
+        return Ok(None);
+    }
+    let runtime = Runtime::current();
+    if runtime.machine().is_host_only() {
+        return Ok(None);
+    }
+    let extraction = extract(&[target], &runtime)?;
+    let (buffers, written) = runtime
+        .evaluate_into(&extraction.graph, &extraction.inputs, to)
+        .map_err(|error| blame::locate(error, &[target], &runtime))?;
+    let result = buffers[0].clone();
+    for (node, buffer) in extraction.outputs.into_iter().zip(buffers) {
+        node.finish(State::Ready(buffer));
+    }
+    Ok(Some((result, written)))
+}
+
 /// As [`evaluate`], with errors at their place.
 fn evaluated(targets: &[&Arc<Node>], runtime: &Runtime) -> Result<Arc<Buffer>> {
     evaluate(targets, runtime).map_err(|error| match error {

@@ -152,17 +152,34 @@ impl Runtime {
         graph: &Graph,
         inputs: &[Arc<Buffer>],
     ) -> crossover_runtime::Result<SmallVec<[Arc<Buffer>; 1]>> {
+        match self.placement()? {
+            Some(placement) => self.executor.evaluate_at(placement, graph, inputs),
+            None => self.executor.evaluate(graph, inputs),
+        }
+    }
+
+    /// As `evaluate`, for a host that wants the first output at once; the flag says whether it has been written to `to`.
+    pub(crate) fn evaluate_into(
+        &self,
+        graph: &Graph,
+        inputs: &[Arc<Buffer>],
+        to: &mut [u8],
+    ) -> crossover_runtime::Result<(SmallVec<[Arc<Buffer>; 1]>, bool)> {
+        self.executor.evaluate_into(self.placement()?, graph, inputs, to)
+    }
+
+    /// Where [`with_device`](crate::with_device) or this runtime says that kernels run; `None` if neither does.
+    fn placement(&self) -> crossover_runtime::Result<Option<Placement>> {
         let device = match (device::scoped(), &self.device) {
             (Some(device), _) => device,
             (None, Some(choice)) => choice.clone()?,
-            (None, None) => return self.executor.evaluate(graph, inputs),
+            (None, None) => return Ok(None),
         };
-        let placement = match device {
+        Ok(Some(match device {
             Device::Auto => Placement::Auto,
             Device::Cpu => Placement::Host,
             Device::Cuda(_) => Placement::On(device::resolve(device, self.machine())?),
-        };
-        self.executor.evaluate_at(placement, graph, inputs)
+        }))
     }
 
     pub(crate) fn machine(&self) -> &Arc<Machine> {

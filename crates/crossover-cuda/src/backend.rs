@@ -14,7 +14,8 @@ use std::{
 
 use crossover_plan::kernel::Kernel;
 use crossover_runtime::{
-    Address, Backend, Block, Coming, Error, Executable, HostMemory, KernelRecord, Result,
+    Address, Backend, Block, Coming, Error, Executable, HostMemory, KernelRecord, Result, Sequence, Step,
+    Stream, Streamed,
 };
 use parking_lot::Mutex;
 
@@ -24,9 +25,11 @@ use crate::{
     blocks::Blocks,
     calls,
     compiler::Compiler,
-    kernel::ComingKernel,
+    kernel::{ComingKernel, CudaKernel},
     peer::Peers,
     queue::Lane,
+    sequence::{CudaSequence, Sequences},
+    stream,
     transfer::{SMALL, Transfers},
 };
 
@@ -39,10 +42,12 @@ pub(crate) struct Open {
     pub(crate) gpu: Gpu,
     /// What generated kernels may use.
     limits: crossover_codegen::Limits,
-    transfers: Transfers,
+    pub(crate) transfers: Transfers,
     peers: Peers,
     blocks: Blocks,
     pub(crate) compiler: Arc<Compiler>,
+    /// Plans that repeat.
+    pub(crate) sequences: Sequences,
     blas: OnceLock<crate::Result<Blas>>,
     pub(crate) libraries: calls::Libraries,
     /// Whether products in f32 may round their operands.
@@ -62,8 +67,21 @@ impl Open {
         let blocks = Blocks::default();
         let (blas, is_lost, reason) = (OnceLock::new(), AtomicBool::new(false), Mutex::default());
         let libraries = calls::Libraries::default();
-        let limits = gpu.limits();
-        Ok(Open { gpu, limits, transfers, peers, blocks, compiler, blas, libraries, tf32, is_lost, reason })
+        let (limits, sequences) = (gpu.limits(), Sequences::default());
+        Ok(Open {
+            gpu,
+            limits,
+            transfers,
+            peers,
+            blocks,
+            compiler,
+            sequences,
+            blas,
+            libraries,
+            tf32,
+            is_lost,
+            reason,
+        })
     }
 
     /// The library of matrix products, opened by the first.
@@ -110,6 +128,7 @@ impl Open {
         let size = Blocks::size(bytes);
         match self.gpu.take(size, Lane::Compute) {
             Err(error) if full(&error) => {
+                self.sequences.clear();
                 for address in self.blocks.drain() {
                     let _ = self.gpu.give(address, Lane::Compute);
                 }
@@ -401,6 +420,20 @@ impl Backend for CudaBackend {
         let source = crossover_codegen::fused_within(fused, open.limits);
         let compilation = open.compiler.begin(&source.text);
         Ok(Some(Box::new(ComingKernel { open: open.clone(), kernel: fused.clone(), source, compilation })))
+    }
+
+    fn stream(&self, executable: &dyn Executable, mut work: Stream<'_>) -> Result<Option<Streamed>> {
+        let open = self.device("running a kernel from host memory to host memory")?;
+        let kernel = executable.as_any().and_then(|any| any.downcast_ref::<CudaKernel>());
+        match kernel.and_then(|kernel| Some((kernel, kernel.pointwise.as_ref()?))) {
+            Some((kernel, pointwise)) => stream::run(open, kernel, pointwise, &mut work),
+            None => Ok(None),
+        }
+    }
+
+    fn sequence(&self, steps: &[Step], inside: &[usize]) -> Result<Option<Arc<dyn Sequence>>> {
+        let made = CudaSequence::new(self.device("making a sequence of kernels")?, steps, inside)?;
+        Ok(made.map(|sequence| sequence as Arc<dyn Sequence>))
     }
 
     fn prepare(&self, kernel: &Kernel) -> Result<Box<dyn Executable>> {

@@ -9,7 +9,8 @@
 use std::{
     ffi::{c_int, c_void},
     ptr,
-    sync::Arc,
+    sync::{Arc, OnceLock},
+    time::Instant,
 };
 
 use crossover_core::DType;
@@ -28,6 +29,21 @@ const EPILOGUE: c_int = 7;
 const BIAS: c_int = 8;
 /// Descriptions kept at most.
 const PRODUCTS: usize = 1024;
+/// Algorithms that the library is asked for, the one it thinks best first.
+const CANDIDATES: usize = 16;
+/// Milliseconds from which a single run says enough about an algorithm.
+const LONG: f64 = 0.5;
+/// Runs by which shorter ones are timed.
+const RUNS: u32 = 8;
+/// Memory that is filled, and how often, before runs are timed: the device is busy while the host queues them, so that
+/// they follow one another without a gap.
+const DELAY: usize = 64 << 20;
+const FILLS: usize = 12;
+/// Milliseconds that trying algorithms may take in all; what is not tried by then is not chosen.
+const PATIENCE: f64 = 30.0;
+/// An algorithm is preferred to the library's first only if it takes less than this part of its time, so that
+/// the choice does not hang on noise.
+const CLEARLY: f64 = 0.97;
 
 type Handle = *mut c_void;
 type Status = c_int;
@@ -140,12 +156,27 @@ pub(crate) struct Shape {
     pub(crate) tf32: bool,
 }
 
-/// A product that is described and whose algorithm is chosen.
+/// One run of a product.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Run {
+    pub(crate) dtype: DType,
+    /// Of left, right and result.
+    pub(crate) addresses: [u64; 3],
+    /// Of the row vector that is added.
+    pub(crate) bias: Option<u64>,
+    /// Of the scratch memory.
+    pub(crate) workspace: u64,
+}
+
+/// A product that is described, and the algorithms for it.
 pub(crate) struct Product {
     description: Handle,
     /// The first operand of the library (our right), the second (our left), the result.
     layouts: [Handle; 3],
-    choice: Choice,
+    /// What the library offers, the one it thinks best first; at least one.
+    candidates: Vec<Choice>,
+    /// The fastest of them, once they have been tried.
+    chosen: OnceLock<usize>,
     layout_destroy: Destroy,
     product_destroy: Destroy,
     /// Held from naming a bias to queueing the product: the description has room for one.
@@ -159,14 +190,17 @@ unsafe impl Sync for Product {}
 
 impl std::fmt::Debug for Product {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Product({} bytes of scratch)", self.choice.workspace)
+        write!(f, "Product({} algorithms, {:?} chosen)", self.candidates.len(), self.chosen.get())
     }
 }
 
 impl Product {
     /// Bytes of scratch memory that it needs.
     pub(crate) fn workspace(&self) -> usize {
-        self.choice.workspace
+        match self.chosen.get() {
+            Some(&at) => self.candidates[at].workspace,
+            None => self.candidates.iter().map(|choice| choice.workspace).max().unwrap_or(0),
+        }
     }
 }
 
@@ -229,6 +263,19 @@ fn check(call: &'static str, status: Status) -> Result<()> {
         Ok(())
     } else {
         Err(Error::Library { library: LIBRARY, why: format!("{call} gave {status}") })
+    }
+}
+
+/// Memory to keep the device busy with.
+struct Delay<'a> {
+    gpu: &'a Gpu,
+    address: u64,
+}
+
+impl Drop for Delay<'_> {
+    fn drop(&mut self) {
+        // A retired device has nothing left to give back.
+        let _ = self.gpu.give(self.address, Lane::Compute);
     }
 }
 
@@ -296,7 +343,8 @@ impl Blas {
         let mut product = Product {
             description: ptr::null_mut(),
             layouts: [ptr::null_mut(); 3],
-            choice: Choice { algorithm: [0; 8], workspace: 0, state: 0, waves: 0.0, reserved: [0; 4] },
+            candidates: Vec::new(),
+            chosen: OnceLock::new(),
             layout_destroy: f.layout_destroy,
             product_destroy: f.product_destroy,
             naming: Mutex::new(()),
@@ -365,6 +413,8 @@ impl Blas {
         let [first, second, result] = product.layouts;
         let most = WORKSPACE;
         let (alignments, mut count) = ([(5, shape.right.alignment), (6, shape.left.alignment)], 0);
+        let none = Choice { algorithm: [0; 8], workspace: 0, state: 0, waves: 0.0, reserved: [0; 4] };
+        let mut found = [none; CANDIDATES];
         // SAFETY: as in `describe`.
         unsafe {
             let status = (f.preference_set)(preference, 1, (&raw const most).cast(), 8);
@@ -381,31 +431,108 @@ impl Blas {
                 result,
                 result,
                 preference,
-                1,
-                &mut product.choice,
+                CANDIDATES as c_int,
+                found.as_mut_ptr(),
                 &mut count,
             );
             check("cublasLtMatmulAlgoGetHeuristic", status)?;
         }
-        if count == 0 || product.choice.state != 0 {
-            return Err(Error::Library { library: LIBRARY, why: format!("no algorithm for {shape:?}") });
+        let usable = found.into_iter().take(count.max(0) as usize).filter(|choice| choice.state == 0);
+        product.candidates = usable.collect();
+        match product.candidates[..] {
+            [] => {
+                return Err(Error::Library { library: LIBRARY, why: format!("no algorithm for {shape:?}") });
+            }
+            [_] => drop(product.chosen.set(0)),
+            _ => {}
         }
         Ok(())
     }
 
-    /// Queues a product on the lane of kernels.
+    /// Queues a product on the lane of kernels. The first time, every algorithm is tried on it and the fastest is kept.
     ///
     /// # Safety
     /// The addresses lead to matrices of the product's shape, and the workspace has as many bytes as it asks for.
-    pub(crate) unsafe fn run(
-        &self,
-        gpu: &Gpu,
-        product: &Product,
-        dtype: DType,
-        [left, right, result]: [u64; 3],
-        bias: Option<u64>,
-        workspace: u64,
-    ) -> Result<()> {
+    pub(crate) unsafe fn run(&self, gpu: &Gpu, product: &Product, run: Run) -> Result<()> {
+        let at = match product.chosen.get() {
+            Some(&at) => at,
+            // SAFETY: the caller's contract. The result is written anew below.
+            None => unsafe { self.try_all(gpu, product, run)? },
+        };
+        // SAFETY: the caller's contract.
+        unsafe { self.start(gpu, product, &product.candidates[at], run) }
+    }
+
+    /// Tries the algorithms one after the other and keeps the fastest.
+    ///
+    /// # Safety
+    /// As for `run`.
+    unsafe fn try_all(&self, gpu: &Gpu, product: &Product, run: Run) -> Result<usize> {
+        let began = Instant::now();
+        let mut best: Option<(f64, usize)> = None;
+        let mut last = None;
+        // Without memory to spare the library's first will do, until there is some.
+        let Ok(address) = gpu.take(DELAY, Lane::Compute) else { return Ok(0) };
+        let delay = Delay { gpu, address };
+        for (at, choice) in product.candidates.iter().enumerate() {
+            if best.is_some() && began.elapsed().as_secs_f64() * 1e3 > PATIENCE {
+                break;
+            }
+            // SAFETY: the caller's contract.
+            match unsafe { self.time(&delay, product, choice, run) } {
+                Ok(taken)
+                    if best.is_none_or(|(least, first)| {
+                        taken < if first == 0 { least * CLEARLY } else { least }
+                    }) =>
+                {
+                    best = Some((taken, at))
+                }
+                Ok(_) => {}
+                // One that does not work after all is not chosen.
+                Err(error) if matches!(error, Error::Library { .. }) => last = Some(error),
+                Err(error) => return Err(error),
+            }
+        }
+        match (best, last) {
+            (Some((_, at)), _) => Ok(*product.chosen.get_or_init(|| at)),
+            (None, Some(error)) => Err(error),
+            (None, None) => Ok(0),
+        }
+    }
+
+    /// Milliseconds that an algorithm takes.
+    ///
+    /// # Safety
+    /// As for `run`.
+    unsafe fn time(&self, delay: &Delay<'_>, product: &Product, choice: &Choice, run: Run) -> Result<f64> {
+        let gpu = delay.gpu;
+        let several = |runs: u32| {
+            if runs > 1 {
+                for _ in 0..FILLS {
+                    gpu.zero(delay.address, DELAY)?;
+                }
+            }
+            let begin = gpu.record()?;
+            for _ in 0..runs {
+                // SAFETY: the caller's contract.
+                unsafe { self.start(gpu, product, choice, run)? };
+            }
+            let end = gpu.record()?;
+            gpu.synchronise()?;
+            Ok(f64::from(begin.until(&end)?) / f64::from(runs))
+        };
+        // The first run may have code to load.
+        several(1)?;
+        let once = several(1)?;
+        if once >= LONG { Ok(once) } else { several(RUNS) }
+    }
+
+    /// Queues a product with one algorithm.
+    ///
+    /// # Safety
+    /// As for `run`.
+    unsafe fn start(&self, gpu: &Gpu, product: &Product, choice: &Choice, run: Run) -> Result<()> {
+        let Run { dtype, addresses: [left, right, result], bias, workspace } = run;
         let (one, zero) = scales(dtype);
         let _named = match bias {
             Some(address) => {
@@ -431,9 +558,9 @@ impl Blas {
                 third,
                 result as *mut c_void,
                 third,
-                &product.choice.algorithm,
+                &choice.algorithm,
                 workspace as *mut c_void,
-                product.choice.workspace,
+                choice.workspace,
                 gpu.stream(Lane::Compute),
             )
         };

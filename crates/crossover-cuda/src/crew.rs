@@ -1,7 +1,7 @@
 //! Threads that move large copies through page-locked memory, piece by piece.
 //!
-//! One thread fills memory more slowly than the bus takes it, so several work on one copy. Each has blocks of its own: while the device copies one, the thread fills or empties another. Threads are started once and sleep between
-//! copies. They are no part of the pool that computes: a copy waits while it holds a buffer, and a pool that steals
+//! One thread fills memory more slowly than the bus takes it, so several work on one copy. Each has blocks of its own:
+//! while the device copies one, the thread fills or empties another. Threads are started once and sleep between copies. They are no part of the pool that computes: a copy waits while it holds a buffer, and a pool that steals
 //! work could run into the same buffer.
 
 #![allow(unsafe_code)]
@@ -18,12 +18,15 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::{Error, Gpu, Result, queue::Lane, transfer::Staging};
 
-/// Bytes of a piece.
+/// Bytes of a piece on its way up.
 const PIECE: usize = 1 << 20;
-/// Pieces that a thread has on their way.
-const BLOCKS: usize = 3;
+/// Bytes of a large page, and of a piece on its way down: fresh memory takes longer to enter than to fill, and no two
+/// threads should enter the same page.
+const LARGE_PAGE: usize = 2 << 20;
 /// Bytes of the smallest page.
 const PAGE: usize = 4096;
+/// Pieces that a thread has on their way.
+const BLOCKS: usize = 3;
 /// Threads at most.
 const MOST: usize = 8;
 
@@ -36,6 +39,16 @@ pub(crate) enum Direction {
     Down,
 }
 
+impl Direction {
+    /// Bytes of a piece.
+    fn piece(self) -> usize {
+        match self {
+            Direction::Up => PIECE,
+            Direction::Down => LARGE_PAGE,
+        }
+    }
+}
+
 /// One copy that several threads work on.
 #[derive(Debug)]
 struct Job {
@@ -43,6 +56,8 @@ struct Job {
     host: usize,
     device: u64,
     bytes: usize,
+    /// Where the first piece would start if it were whole: at or before the host's bytes.
+    origin: usize,
     /// The next piece that nobody has taken.
     next: AtomicUsize,
     state: Mutex<State>,
@@ -71,17 +86,20 @@ struct Shared {
 /// The threads of one device.
 #[derive(Debug)]
 pub(crate) struct Crew {
+    direction: Direction,
     shared: Arc<Shared>,
     threads: Vec<std::thread::JoinHandle<()>>,
 }
 
 impl Crew {
-    /// Starts the threads, each with its blocks.
-    pub(crate) fn new(gpu: &Gpu) -> Result<Crew> {
+    /// Starts the threads, each with its blocks, for copies in one direction.
+    pub(crate) fn new(gpu: &Gpu, direction: Direction) -> Result<Crew> {
         let count = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, MOST);
-        let mut crew = Crew { shared: Arc::new(Shared::default()), threads: Vec::new() };
+        let mut crew = Crew { direction, shared: Arc::new(Shared::default()), threads: Vec::new() };
         for i in 0..count {
-            let blocks = (0..BLOCKS).map(|_| Staging::new(gpu, PIECE)).collect::<Result<Vec<Staging>>>()?;
+            let blocks = (0..BLOCKS)
+                .map(|_| Staging::new(gpu, direction.piece()))
+                .collect::<Result<Vec<Staging>>>()?;
             let (shared, gpu) = (crew.shared.clone(), gpu.clone());
             let body = move || work(&shared, &gpu, blocks);
             let started = std::thread::Builder::new().name(format!("crossover-copy-{i}")).spawn(body);
@@ -90,16 +108,28 @@ impl Crew {
         Ok(crew)
     }
 
-    /// Copies `bytes` bytes between a host address and a device address, on the lane of that direction.
+    /// Copies `bytes` bytes between a host address and a device address, on the lane of its direction.
     ///
     /// The caller borrows the host's bytes for the whole call, so the address stays valid.
-    pub(crate) fn copy(&self, direction: Direction, host: usize, device: u64, bytes: usize) -> Result<()> {
-        let hands = self.threads.len().min(bytes.div_ceil(PIECE));
+    pub(crate) fn copy(&self, host: usize, device: u64, bytes: usize) -> Result<()> {
+        self.begin(host, device, bytes).wait()
+    }
+
+    /// As `copy`, without waiting: the caller borrows the host's bytes until the answer is waited for or dropped.
+    pub(crate) fn begin(&self, host: usize, device: u64, bytes: usize) -> Pending {
+        let direction = self.direction;
+        let origin = match direction {
+            Direction::Up => host,
+            Direction::Down => host / LARGE_PAGE * LARGE_PAGE,
+        };
+        let pieces = (host - origin + bytes).div_ceil(direction.piece());
+        let hands = self.threads.len().min(pieces);
         let job = Arc::new(Job {
             direction,
             host,
             device,
             bytes,
+            origin,
             next: AtomicUsize::new(0),
             state: Mutex::new(State { busy: hands, error: None }),
             finished: Condvar::new(),
@@ -109,11 +139,34 @@ impl Crew {
             queue.jobs.extend(std::iter::repeat_n(job.clone(), hands));
         }
         self.shared.arrived.notify_all();
-        let mut state = job.state.lock();
+        Pending(job)
+    }
+}
+
+/// A copy on its way.
+#[derive(Debug)]
+#[must_use = "the host's bytes are lent until the copy is waited for"]
+pub(crate) struct Pending(Arc<Job>);
+
+impl Pending {
+    /// Waits until every piece has been copied.
+    pub(crate) fn wait(self) -> Result<()> {
+        self.settle()
+    }
+
+    fn settle(&self) -> Result<()> {
+        let mut state = self.0.state.lock();
         while state.busy > 0 {
-            job.finished.wait(&mut state);
+            self.0.finished.wait(&mut state);
         }
         state.error.take().map_or(Ok(()), Err)
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        // Nobody is told of an error here; whoever wants to know has waited.
+        let _ = self.settle();
     }
 }
 
@@ -149,7 +202,7 @@ fn work(shared: &Shared, gpu: &Gpu, mut blocks: Vec<Staging>) {
         state.busy -= 1;
         if let Err(error) = result {
             // Nobody takes another piece of a copy that has failed.
-            job.next.store(usize::MAX / PIECE / 2, Ordering::Relaxed);
+            job.next.store(usize::MAX / LARGE_PAGE / 2, Ordering::Relaxed);
             state.error.get_or_insert(error);
         }
         if state.busy == 0 {
@@ -161,8 +214,12 @@ fn work(shared: &Shared, gpu: &Gpu, mut blocks: Vec<Staging>) {
 impl Job {
     /// Offset and length of the next piece.
     fn take(&self) -> Option<(usize, usize)> {
-        let at = self.next.fetch_add(1, Ordering::Relaxed).saturating_mul(PIECE);
-        (at < self.bytes).then(|| (at, PIECE.min(self.bytes - at)))
+        let piece = self.direction.piece();
+        let start =
+            self.next.fetch_add(1, Ordering::Relaxed).saturating_mul(piece).saturating_add(self.origin);
+        let end = (self.host + self.bytes).min(start.saturating_add(piece));
+        let start = start.max(self.host);
+        (start < end).then(|| (start - self.host, end - start))
     }
 
     fn up(&self, gpu: &Gpu, blocks: &mut [Staging]) -> Result<()> {
@@ -198,8 +255,7 @@ impl Job {
                 block.done.set(Lane::Down)?;
                 coming.push_back((turn % BLOCKS, at, length));
                 turn += 1;
-                // While the device copies, the pages that the piece will go to are entered: fresh ones take longer to
-                // enter than to fill.
+                // While the device copies, the pages that the piece will go to are entered.
                 for page in (0..length).step_by(PAGE) {
                     // SAFETY: inside the host's bytes, which the caller lends for writing and which are written below.
                     unsafe { ((self.host + at + page) as *mut u8).write_volatile(0) };

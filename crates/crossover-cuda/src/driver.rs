@@ -11,7 +11,7 @@ use libloading::Library;
 use crate::{Error, Result};
 
 /// Every driver function that this crate calls through cudarc.
-const SYMBOLS: [&str; 47] = [
+const SYMBOLS: [&str; 54] = [
     "cuInit",
     "cuDriverGetVersion",
     "cuGetErrorName",
@@ -59,6 +59,13 @@ const SYMBOLS: [&str; 47] = [
     "cuEventQuery",
     "cuEventElapsedTime",
     "cuEventDestroy_v2",
+    "cuGraphCreate",
+    "cuGraphAddKernelNode_v2",
+    "cuGraphInstantiateWithFlags",
+    "cuGraphExecKernelNodeSetParams_v2",
+    "cuGraphLaunch",
+    "cuGraphExecDestroy",
+    "cuGraphDestroy",
 ];
 
 const LIBRARY: &str = "libcuda";

@@ -2,19 +2,22 @@
 
 #![allow(unsafe_code)]
 
-use std::{ffi::c_void, sync::Arc};
+use std::{any::Any, ffi::c_void, sync::Arc};
 
 use crossover_codegen::{Argument, Source};
-use crossover_core::DType;
+use crossover_core::{DType, Scalar};
 use crossover_plan::kernel::Fused;
 use crossover_runtime::{Coming, Executable, Launch, Result};
+use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-use crate::{Module, backend::Open, compiler::Compilation, launch::register, queue::Function};
+use crate::{
+    Module, backend::Open, compiler::Compilation, launch::register, queue::Function, stream::Pointwise,
+};
 
 /// One parameter of an entry point.
 #[derive(Debug, Clone, Copy)]
-enum Cell {
+pub(crate) enum Cell {
     /// Bytes behind the start of an input's block.
     Input(usize, u64),
     /// Bytes behind the start of an output's block.
@@ -29,19 +32,41 @@ enum Cell {
 
 /// One launch of an entry point.
 #[derive(Debug)]
-struct Entry {
-    function: Function,
+pub(crate) struct Entry {
+    pub(crate) function: Function,
     /// Blocks, threads per block, bytes of shared memory per block.
-    grid: (u32, u32, u32),
-    cells: Vec<Cell>,
+    pub(crate) grid: (u32, u32, u32),
+    pub(crate) cells: Vec<Cell>,
+}
+
+/// Scratch memory up to which it is worth keeping what never changes.
+const KEPT: usize = 1 << 20;
+
+/// What a kernel computes from nothing but its own text, such as a table: once is enough.
+#[derive(Debug)]
+struct Prologue {
+    entries: usize,
+    memory: Mutex<Option<u64>>,
+}
+
+impl Prologue {
+    fn new(entries: &[Entry], scratch: usize) -> Prologue {
+        let varies = |cell: &Cell| !matches!(cell, Cell::Scratch(_) | Cell::Fixed(_));
+        let same = entries.iter().take_while(|entry| !entry.cells.iter().any(varies)).count();
+        Prologue { entries: if scratch <= KEPT { same } else { 0 }, memory: Mutex::new(None) }
+    }
 }
 
 /// A kernel made ready.
 #[derive(Debug)]
 pub(crate) struct CudaKernel {
     open: Arc<Open>,
-    entries: Vec<Entry>,
-    scratch: usize,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) scratch: usize,
+    /// The entry points, from the first, that compute the same at every launch, and the scratch memory that holds it.
+    prologue: Prologue,
+    /// How it is run on parts, if it can be.
+    pub(crate) pointwise: Option<Pointwise>,
     /// Where launches are counted.
     compilation: Arc<Compilation>,
     /// Keeps the functions of the entries valid.
@@ -116,13 +141,54 @@ impl CudaKernel {
             });
         }
         let (open, compilation) = (open.clone(), compilation.clone());
-        Ok(CudaKernel { open, entries, scratch: source.scratch, compilation, _module: module })
+        let pointwise = Pointwise::new(kernel, &entries);
+        let prologue = Prologue::new(&entries, source.scratch);
+        let scratch = source.scratch;
+        Ok(CudaKernel { open, entries, scratch, prologue, pointwise, compilation, _module: module })
     }
 
-    fn queue(&self, launch: &Launch<'_>, scratch: u64) -> crate::Result<()> {
+    /// Notes a launch that somebody else queued.
+    pub(crate) fn launched(&self) {
+        self.compilation.launched();
+    }
+
+    /// Queues the kernel on `count` of its `points` points, whose operands and results start at these addresses.
+    ///
+    /// # Safety
+    /// The kernel is pointwise, and so many points lie behind the addresses.
+    pub(crate) unsafe fn queue_part(
+        &self,
+        inputs: &[u64],
+        output: u64,
+        count: usize,
+        points: usize,
+        scalars: &[Scalar],
+    ) -> crate::Result<()> {
+        for entry in &self.entries {
+            let value = |cell: &Cell| match *cell {
+                Cell::Input(i, at) => [inputs[i] + at, 0],
+                Cell::Output(_, at) => [output + at, 0],
+                Cell::Scratch(at) => [at, 0],
+                Cell::Scalar(slot, dtype) => register(scalars[slot], dtype),
+                // The one number is that of points.
+                Cell::Fixed(_) => [count as u64, 0],
+            };
+            let mut values: SmallVec<[[u64; 2]; 24]> = entry.cells.iter().map(value).collect();
+            let mut pointers: SmallVec<[*mut c_void; 24]> =
+                values.iter_mut().map(|value| value.as_mut_ptr().cast()).collect();
+            let (blocks, threads, shared) = entry.grid;
+            let blocks = (u64::from(blocks) * count as u64).div_ceil(points.max(1) as u64).max(1) as u32;
+            // SAFETY: the cells follow the parameters of the generated entry point, any grid will do, and the caller
+            // knows that the points are there. Generated entry points wait for the launch before.
+            unsafe { self.open.gpu.start_early(entry.function, (blocks, threads, shared), &mut pointers)? };
+        }
+        Ok(())
+    }
+
+    fn queue(&self, entries: &[Entry], launch: &Launch<'_>, scratch: u64) -> crate::Result<()> {
         let mut values: SmallVec<[[u64; 2]; 24]> = SmallVec::new();
         let mut pointers: SmallVec<[*mut c_void; 24]> = SmallVec::new();
-        for entry in &self.entries {
+        for entry in entries {
             values.clear();
             pointers.clear();
             values.extend(entry.cells.iter().map(|cell| match *cell {
@@ -142,21 +208,61 @@ impl CudaKernel {
     }
 }
 
+impl CudaKernel {
+    /// Runs it with what its prologue has left; the first time, after the prologue.
+    fn run_rest(&self, launch: &Launch<'_>) -> Result<()> {
+        const DURING: &str = "running a kernel";
+        let (first, rest) = self.entries.split_at(self.prologue.entries);
+        // Held until everything is queued: whoever comes next finds the prologue before them on the lane.
+        let mut memory = self.prologue.memory.lock();
+        let scratch = match *memory {
+            Some(scratch) => scratch,
+            None => {
+                let scratch = self.open.take(self.scratch)?;
+                if let Err(error) = self.queue(first, launch, scratch) {
+                    self.open.give(scratch, self.scratch);
+                    return Err(self.open.failed(DURING, error));
+                }
+                *memory.insert(scratch)
+            }
+        };
+        let queued = self.queue(rest, launch, scratch);
+        self.compilation.launched();
+        queued.map_err(|e| self.open.failed(DURING, e))
+    }
+}
+
+impl Drop for CudaKernel {
+    fn drop(&mut self) {
+        if let Some(scratch) = self.prologue.memory.get_mut().take() {
+            // In the order of the lane: launches that read it come first.
+            self.open.give(scratch, self.scratch);
+        }
+    }
+}
+
 impl Executable for CudaKernel {
     fn run(&self, launch: &Launch<'_>) -> Result<()> {
         const DURING: &str = "running a kernel";
         self.open.check(DURING)?;
         self.open.gpu.bind().map_err(|e| self.open.failed(DURING, e))?;
+        if self.prologue.entries > 0 && self.scratch > 0 {
+            return self.run_rest(launch);
+        }
         let scratch = match self.scratch {
             0 => None,
             bytes => Some(self.open.take(bytes)?),
         };
-        let queued = self.queue(launch, scratch.unwrap_or(0));
+        let queued = self.queue(&self.entries, launch, scratch.unwrap_or(0));
         self.compilation.launched();
         if let Some(address) = scratch {
             // In the order of the stream: the launches above come first.
             self.open.give(address, self.scratch);
         }
         queued.map_err(|e| self.open.failed(DURING, e))
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }

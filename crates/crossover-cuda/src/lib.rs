@@ -16,6 +16,7 @@ mod cusolver;
 mod device;
 mod driver;
 mod error;
+mod graph;
 mod kernel;
 mod launch;
 mod leaving;
@@ -26,6 +27,8 @@ mod peer;
 #[cfg(feature = "proof")]
 pub mod proof;
 mod queue;
+mod sequence;
+mod stream;
 mod transfer;
 
 pub use backend::CudaBackend;

@@ -10,7 +10,7 @@ use crossover_runtime::{Error, Executable, Launch, Result};
 
 use crate::{
     backend::Open,
-    blas::{Product, Shape, Side},
+    blas::{Product, Run, Shape, Side},
 };
 
 /// A product made ready: one call of the library per point of `starts`.
@@ -143,7 +143,9 @@ impl MatMul {
         for start in &self.starts {
             let addresses = [left.address.0 + start[0], right.address.0 + start[1], result + start[2]];
             // SAFETY: the launch was checked against the call, so the matrices lie inside their blocks.
-            unsafe { blas.run(&self.open.gpu, product, self.dtype, addresses, bias, workspace)? };
+            unsafe {
+                blas.run(&self.open.gpu, product, Run { dtype: self.dtype, addresses, bias, workspace })?;
+            }
         }
         Ok(())
     }

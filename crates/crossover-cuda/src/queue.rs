@@ -24,7 +24,7 @@ pub(crate) enum Lane {
 
 /// An entry point of a loaded module.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Function(sys::CUfunction);
+pub(crate) struct Function(pub(crate) sys::CUfunction);
 
 // SAFETY: a handle that the thread-safe driver looks up; who uses it keeps the module loaded.
 unsafe impl Send for Function {}

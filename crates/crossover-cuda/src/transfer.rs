@@ -82,14 +82,16 @@ pub(crate) struct Transfers {
     ring: Mutex<Ring>,
     /// For small downloads, one at a time.
     back: Mutex<Option<Staging>>,
-    /// Made by the first large copy; `None` where there is no page-locked memory to be had.
-    crew: OnceLock<Option<Crew>>,
+    /// Each made by the first large copy that way; `None` where there is no page-locked memory to be had.
+    up: OnceLock<Option<Crew>>,
+    down: OnceLock<Option<Crew>>,
 }
 
 impl Transfers {
     pub(crate) fn new(gpu: &Gpu) -> Transfers {
-        let (ring, back, crew) = (Mutex::default(), Mutex::default(), OnceLock::new());
-        Transfers { gpu: gpu.clone(), ranges: Arc::default(), ring, back, crew }
+        let (ring, back) = (Mutex::default(), Mutex::default());
+        let (up, down) = (OnceLock::new(), OnceLock::new());
+        Transfers { gpu: gpu.clone(), ranges: Arc::default(), ring, back, up, down }
     }
 
     /// Page-locked memory for a user.
@@ -107,8 +109,13 @@ impl Transfers {
         before.is_some_and(|(&from, &length)| start + bytes.len() <= from + length)
     }
 
-    fn crew(&self) -> Option<&Crew> {
-        self.crew.get_or_init(|| Crew::new(&self.gpu).ok()).as_ref()
+    /// The threads for one way: copies up and down run side by side.
+    pub(crate) fn crew(&self, lane: Lane) -> Option<&Crew> {
+        let (crew, direction) = match lane {
+            Lane::Down => (&self.down, Direction::Down),
+            Lane::Up | Lane::Compute => (&self.up, Direction::Up),
+        };
+        crew.get_or_init(|| Crew::new(&self.gpu, direction).ok()).as_ref()
     }
 
     /// Copies to memory that is in use on the lane of kernels.
@@ -150,8 +157,8 @@ impl Transfers {
     }
 
     fn upload_large(&self, from: &[u8], to: u64) -> Result<()> {
-        match self.crew().filter(|_| !self.is_pinned(from)) {
-            Some(crew) => crew.copy(Direction::Up, from.as_ptr() as usize, to, from.len())?,
+        match self.crew(Lane::Up).filter(|_| !self.is_pinned(from)) {
+            Some(crew) => crew.copy(from.as_ptr() as usize, to, from.len())?,
             None => {
                 // SAFETY: both sides have the bytes; the lane is waited for before the borrow ends.
                 unsafe { self.gpu.copy_up(from.as_ptr(), to, from.len(), Lane::Up)? };
@@ -161,6 +168,18 @@ impl Transfers {
         let mark = self.gpu.mark()?;
         mark.set(Lane::Up)?;
         mark.hold(Lane::Compute)
+    }
+
+    /// Copies a part of something large, on the lane up; kernels are not told.
+    ///
+    /// # Safety
+    /// The bytes stay as they are until the lane has passed.
+    pub(crate) unsafe fn upload_part(&self, from: &[u8], to: u64) -> Result<()> {
+        match self.crew(Lane::Up).filter(|_| !self.is_pinned(from)) {
+            Some(crew) => crew.copy(from.as_ptr() as usize, to, from.len()),
+            // SAFETY: both sides have the bytes, and the caller keeps the host's.
+            None => unsafe { self.gpu.copy_up(from.as_ptr(), to, from.len(), Lane::Up) },
+        }
     }
 
     /// Copies what kernels queued so far leave in memory.
@@ -183,8 +202,8 @@ impl Transfers {
         let mark = self.gpu.mark()?;
         mark.set(Lane::Compute)?;
         mark.hold(Lane::Down)?;
-        match self.crew() {
-            Some(crew) => crew.copy(Direction::Down, to.as_mut_ptr() as usize, from, to.len())?,
+        match self.crew(Lane::Down) {
+            Some(crew) => crew.copy(to.as_mut_ptr() as usize, from, to.len())?,
             None => {
                 // SAFETY: both sides have the bytes; the lane is waited for before the borrow ends.
                 unsafe { self.gpu.copy_down(from, to.as_mut_ptr(), to.len(), Lane::Down)? };

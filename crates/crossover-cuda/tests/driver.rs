@@ -4,22 +4,32 @@
 //! because a process loads one driver.
 #![allow(clippy::unwrap_used)]
 
+mod host;
+
 use std::{
     path::{Path, PathBuf},
     process::Command,
+    sync::Arc,
 };
 
 use crossover_core::{
-    DType, Layout, Shape,
+    DType, Graph, Layout, Shape,
     custom::{CustomKernel, Grid},
+    graph::Op,
     ops::{
+        MapOp,
         fft::{FftKind, FftScale},
         linalg::LinalgOp,
     },
 };
 use crossover_cuda::{CudaBackend, Gpu, Nvrtc};
-use crossover_plan::kernel::{BufferId, Call, CallOp, Kernel, Operand};
-use crossover_runtime::Backend;
+use crossover_plan::{
+    Options,
+    kernel::{BufferId, Call, CallOp, Kernel, Operand},
+};
+use crossover_runtime::{Backend, Buffer, Device, Executor, Machine, Placement};
+
+use host::Host;
 
 /// Builds the fake driver into a folder of its own, or `None` where there is no compiler.
 fn build(name: &str, flags: &[&str]) -> Option<PathBuf> {
@@ -75,6 +85,9 @@ fn child() {
         Ok("libraries") => libraries(),
         Ok("peers") => peers(),
         Ok("custom") => custom(),
+        Ok("replay") => replay(),
+        Ok("stream") => stream(),
+        Ok("many") => many(),
         Ok("full") => {
             let device = CudaBackend::new(0);
             println!("answer: {:?}", device.allocate(5000));
@@ -165,6 +178,121 @@ fn peers() {
     }
     println!("absent: {}", CudaBackend::new(2).check().unwrap_err());
     println!("answer: all arrived");
+}
+
+/// A chain of unfused kernels, again and again: the same input and others, results held and dropped. The fake's kernels
+/// add 1, whatever they are called.
+fn replay() {
+    let cuda = Arc::new(CudaBackend::new(0));
+    let machine = Machine::new(Arc::new(Host), vec![cuda.clone()]).unwrap();
+    let executor = Executor::new(machine.clone(), Options { fusion: false }, Placement::On(Device(1)));
+    let mut graph = Graph::new();
+    let mut x = graph.input(DType::F32, Shape::from([1000])).unwrap();
+    for _ in 0..KERNELS {
+        x = graph.push(Op::Map(MapOp::Square), &[x]).unwrap();
+    }
+    graph.output(x);
+    let input = |start: f32| {
+        let bytes: Vec<u8> = (0..1000).flat_map(|i| (start + i as f32).to_le_bytes()).collect();
+        Buffer::from_bytes(&machine, &bytes).unwrap()
+    };
+    let inputs = [input(0.0), input(5000.0)];
+    let mut held = Vec::new();
+    for round in 0..12 {
+        let which = [0, 0, 0, 0, 1, 1, 0, 1, 0, 0, 0, 0][round];
+        let before = starts();
+        let result = executor.evaluate(&graph, std::slice::from_ref(&inputs[which])).unwrap();
+        println!("round {round}: {} starts", starts() - before);
+        let got: Vec<f32> = (result[0].host_bytes().unwrap().chunks_exact(4))
+            .map(|b| f32::from_le_bytes(b.try_into().unwrap()))
+            .collect();
+        let first = which as f32 * 5000.0 + KERNELS as f32;
+        assert!(
+            got.iter().enumerate().all(|(i, &v)| v == first + i as f32),
+            "round {round}: {:?}",
+            &got[..4]
+        );
+        if round < 8 {
+            // Held results keep their memory, so the next one is elsewhere.
+            held.push((first, result));
+        }
+    }
+    for (first, result) in held {
+        let bytes = result[0].host_bytes().unwrap();
+        assert_eq!(bytes[..4], first.to_le_bytes(), "a later run wrote over a result that is held");
+    }
+    let counts = executor.counts();
+    println!("launches {}, replayed {}, fallbacks {}", counts.launches, counts.replayed, counts.fallbacks);
+    println!("usable: {}", cuda.check().is_ok());
+    println!("kernels: {:?}", cuda.kernels().iter().map(|k| k.launches).collect::<Vec<_>>());
+}
+
+const KERNELS: usize = 20;
+
+/// More plans that repeat than a device keeps graphs for.
+fn many() {
+    let machine = Machine::new(Arc::new(Host), vec![Arc::new(CudaBackend::new(0))]).unwrap();
+    let executor = Executor::new(machine.clone(), Options { fusion: false }, Placement::On(Device(1)));
+    let run = |length: usize| {
+        let mut graph = Graph::new();
+        let mut x = graph.input(DType::F32, Shape::from([length])).unwrap();
+        for _ in 0..3 {
+            x = graph.push(Op::Map(MapOp::Square), &[x]).unwrap();
+        }
+        graph.output(x);
+        let input = Buffer::from_bytes(&machine, &vec![0; 4 * length]).unwrap();
+        let before = starts();
+        let result = executor.evaluate(&graph, &[input]).unwrap();
+        let bytes = result[0].host_bytes().unwrap();
+        assert!(bytes.chunks_exact(4).all(|b| b == 3f32.to_le_bytes()), "{length} elements");
+        starts() - before
+    };
+    let rounds = |length: usize| [run(length), run(length), run(length), run(length)];
+    println!("first: {:?}", rounds(1));
+    for length in 2..=70 {
+        assert_eq!(rounds(length), [3, 3, 1, 1], "{length}");
+    }
+    println!("last again: {:?}", rounds(70));
+    println!("first again: {:?}", rounds(1));
+}
+
+/// A kernel from host memory to host memory, in several parts and one that is not whole.
+fn stream() {
+    let machine = Machine::new(Arc::new(Host), vec![Arc::new(CudaBackend::new(0))]).unwrap();
+    let executor = Executor::new(machine.clone(), Options::default(), Placement::On(Device(1)));
+    for count in [1usize << 20, 5_000_000, 6_291_457] {
+        let mut graph = Graph::new();
+        let x = graph.input(DType::F32, Shape::from([count])).unwrap();
+        let y = graph.push(Op::Map(MapOp::Square), &[x]).unwrap();
+        graph.output(y);
+        let bytes: Vec<u8> = (0..count).flat_map(|i| (i as f32).to_le_bytes()).collect();
+        let input = Buffer::from_bytes(&machine, &bytes).unwrap();
+        let mut to = vec![0u8; bytes.len()];
+        let before = starts();
+        let (result, written) =
+            executor.evaluate_into(None, &graph, std::slice::from_ref(&input), &mut to).unwrap();
+        println!("{count}: written {written} by {} starts", starts() - before);
+        let right = |bytes: &[u8]| {
+            let values = bytes.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap()));
+            bytes.len() == 4 * count && values.enumerate().all(|(i, v)| v == i as f32 + 1.0)
+        };
+        assert!(right(&to) && right(result[0].host_bytes().unwrap()), "{count}");
+        assert!(input.is_valid_on(Device(1)), "the operand is there now");
+        // Again: the operand does not move, so nothing is gained by parts.
+        let (_, written) = executor.evaluate_into(None, &graph, &[input], &mut to).unwrap();
+        assert!(!written);
+    }
+    println!("transfers {}", executor.counts().transfers);
+}
+
+/// How often the fake driver was asked to start something.
+fn starts() -> i32 {
+    // SAFETY: the process runs with the fake driver, which has this function.
+    #[allow(unsafe_code)]
+    unsafe {
+        let library = libloading::Library::new("libcuda.so.1").unwrap();
+        library.get::<unsafe extern "C" fn() -> i32>(b"fake_starts").unwrap()()
+    }
 }
 
 /// A device that has just failed to copy.
@@ -293,6 +421,60 @@ fn a_full_device_says_what_was_asked_for_and_what_is_free() {
     let text = play(&folder, "full", &[("FAKE_FULL", "1")]);
     assert!(text.contains("OutOfMemory") && text.contains("requested: 5000, free: 1000"), "{text}");
     assert!(text.contains("still open: true"), "{text}");
+}
+
+#[test]
+fn a_plan_that_repeats_is_started_at_once_with_the_same_results() {
+    let Some(folder) = build("replay", &[]) else { return };
+    let compiler = folder.join("libcuda.so.1").display().to_string();
+    let variables = [("FAKE_KERNELS", "1"), ("CROSSOVER_NVRTC", &*compiler)];
+    let text = play(&folder, "replay", &variables);
+    for (round, starts) in [(0, 20), (1, 20), (2, 1), (3, 1), (4, 1), (7, 1), (11, 1)] {
+        assert!(text.contains(&format!("round {round}: {starts} starts")), "{text}");
+    }
+    assert!(text.contains("launches 240, replayed 200, fallbacks 0"), "{text}");
+    assert!(text.contains("kernels: [240]"), "every kernel of a graph is counted: {text}");
+}
+
+#[test]
+fn a_graph_that_the_driver_refuses_is_launched_kernel_by_kernel() {
+    let Some(folder) = build("refused", &[]) else { return };
+    let compiler = folder.join("libcuda.so.1").display().to_string();
+    let variables = [("FAKE_KERNELS", "1"), ("FAKE_GRAPH", "1"), ("CROSSOVER_NVRTC", &*compiler)];
+    let text = play(&folder, "replay", &variables);
+    for round in 0..12 {
+        assert!(text.contains(&format!("round {round}: 20 starts")), "{text}");
+    }
+    assert!(
+        text.contains("launches 240, replayed 0, fallbacks 0") && text.contains("usable: true"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_graph_that_was_used_least_recently_makes_room_and_can_come_back() {
+    let Some(folder) = build("many", &[]) else { return };
+    let compiler = folder.join("libcuda.so.1").display().to_string();
+    let text = play(&folder, "many", &[("FAKE_KERNELS", "1"), ("CROSSOVER_NVRTC", &*compiler)]);
+    for line in ["first: [3, 3, 1, 1]", "last again: [1, 1, 1, 1]", "first again: [3, 3, 3, 1]"] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+}
+
+#[test]
+fn a_kernel_between_host_vectors_runs_in_parts_and_leaves_everything_on_the_device() {
+    let Some(folder) = build("stream", &[]) else { return };
+    let compiler = folder.join("libcuda.so.1").display().to_string();
+    let variables = [("FAKE_KERNELS", "1"), ("CROSSOVER_NVRTC", &*compiler)];
+    let text = play(&folder, "stream", &variables);
+    for line in [
+        "1048576: written true by 1 starts",
+        "5000000: written true by 3 starts",
+        "6291457: written true by 4 starts",
+        "transfers 3",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
 }
 
 #[test]

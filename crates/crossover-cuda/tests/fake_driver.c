@@ -1,8 +1,11 @@
-// A driver without a device: memory is the host's, streams are done at once, kernels cannot be launched.
+// A driver without a device: memory is the host's, streams are done at once. Kernels cannot be launched, unless
+// FAKE_KERNELS is set: then every kernel adds 1 to its input of floats, as (count, input, output), and the library is a
+// compiler too.
 //
 // Built into libcuda.so.1 by driver.rs. The environment says what is wrong with it: FAKE_VERSION, FAKE_INIT (an error of
-// cuInit), FAKE_DOWN (an error of copies from the device), FAKE_FULL (allocations fail),
-// FAKE_COUNT (devices), FAKE_PEER (they reach each other's memory), FAKE_TRACE (tells of events and copies between them). LACKS leaves a function out.
+// cuInit), FAKE_DOWN (an error of copies from the device), FAKE_FULL (allocations fail), FAKE_GRAPH (an error of
+// cuGraphLaunch), FAKE_COUNT (devices), FAKE_PEER (they reach each other's memory), FAKE_TRACE (tells of events and
+// copies between them). LACKS leaves a function out.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,19 +89,102 @@ status cuMemsetD8Async(address to, unsigned char byte, size_t bytes, void* strea
     memset((void*)to, byte, bytes);
     return 0;
 }
-status cuModuleLoadData(void** module, const void* image) { return 200; }
-status cuModuleGetFunction(void** function, void* module, const char* name) { return 500; }
+status cuModuleLoadData(void** module, const void* image) {
+    *module = (void*)8;
+    return set("FAKE_KERNELS") ? 0 : 200;
+}
+status cuModuleGetFunction(void** function, void* module, const char* name) {
+    *function = (void*)8;
+    return set("FAKE_KERNELS") ? 0 : 500;
+}
 NOTHING(cuModuleUnload)
 NOTHING(cuFuncGetAttribute)
 NOTHING(cuFuncSetAttribute)
-status cuLaunchKernel(void) { return 719; }
-status cuLaunchKernelEx(void) { return 719; }
 static long events = 100;
 status cuEventCreate(void** event, unsigned flags) { *event = (void*)events++; return 0; }
 status cuEventRecord(void* event, void* stream) {
     if (set("FAKE_TRACE")) { printf("fake: event %ld is set on stream %ld\n", (long)event, (long)stream); fflush(stdout); }
     return 0;
 }
+
+// How often the host asked for kernels to be started, and for parameters to be changed.
+static int starts, changes;
+int fake_starts(void) { return starts; }
+int fake_changes(void) { return changes; }
+
+static void add_one(int count, const float* from, float* to) {
+    for (int i = 0; i < count; ++i) to[i] = from[i] + 1;
+}
+static status launch(void** parameters) {
+    if (!set("FAKE_KERNELS")) return 719;
+    starts += 1;
+    add_one(*(int*)parameters[0], *(const float**)parameters[1], *(float**)parameters[2]);
+    return 0;
+}
+status cuLaunchKernel(void* function, unsigned x, unsigned y, unsigned z, unsigned a, unsigned b, unsigned c,
+                      unsigned shared, void* stream, void** parameters, void** extra) {
+    return launch(parameters);
+}
+status cuLaunchKernelEx(const void* config, void* function, void** parameters, void** extra) {
+    return launch(parameters);
+}
+
+// Graphs: nodes in a row, each with its parameters. Making one ready keeps it as it is.
+typedef struct {
+    void* function;
+    unsigned grid[3], block[3], shared;
+    void** parameters;
+    void** extra;
+    void* kernel;
+    void* context;
+} node_parameters;
+typedef struct { int count; const float* from; float* to; } node;
+typedef struct { node* nodes[64]; int length; } graph;
+
+static void keep(node* node, const node_parameters* given) {
+    node->count = *(int*)given->parameters[0];
+    node->from = *(const float**)given->parameters[1];
+    node->to = *(float**)given->parameters[2];
+}
+status cuGraphCreate(graph** made, unsigned flags) { *made = calloc(1, sizeof(graph)); return 0; }
+status cuGraphAddKernelNode_v2(node** made, graph* graph, node** before, size_t count, const node_parameters* given) {
+    if (count != (graph->length > 0) || (count && *before != graph->nodes[graph->length - 1])) return 1;
+    *made = graph->nodes[graph->length++] = malloc(sizeof(node));
+    keep(*made, given);
+    return 0;
+}
+status cuGraphInstantiateWithFlags(graph** made, graph* graph, unsigned long long flags) { *made = graph; return 0; }
+status cuGraphExecKernelNodeSetParams_v2(graph* graph, node* node, const node_parameters* given) {
+    changes += 1;
+    keep(node, given);
+    return 0;
+}
+status cuGraphLaunch(graph* graph, void* stream) {
+    if (set("FAKE_GRAPH")) return set("FAKE_GRAPH");
+    starts += 1;
+    for (int i = 0; i < graph->length; ++i) add_one(graph->nodes[i]->count, graph->nodes[i]->from, graph->nodes[i]->to);
+    return 0;
+}
+NOTHING(cuGraphExecDestroy)
+status cuGraphDestroy(graph* graph) {
+    for (int i = 0; i < graph->length; ++i) free(graph->nodes[i]);
+    free(graph);
+    return 0;
+}
+
+// The compiler: every text gives the same code.
+status nvrtcCreateProgram(void** made, const char* text, const char* name, int n, void* h, void* i) {
+    *made = (void*)8;
+    return 0;
+}
+NOTHING(nvrtcDestroyProgram)
+NOTHING(nvrtcCompileProgram)
+status nvrtcGetProgramLogSize(void* program, size_t* size) { *size = 0; return 0; }
+NOTHING(nvrtcGetProgramLog)
+status nvrtcGetCUBINSize(void* program, size_t* size) { *size = 8; return 0; }
+status nvrtcGetCUBIN(void* program, char* code) { memset(code, 0, 8); return 0; }
+status nvrtcVersion(int* major, int* minor) { *major = 13; *minor = 0; return 0; }
+const char* nvrtcGetErrorString(status code) { return "fake"; }
 NOTHING(cuEventSynchronize)
 NOTHING(cuEventQuery)
 NOTHING(cuEventElapsedTime)

@@ -4,10 +4,16 @@
 //! every address the kernel will touch lies inside the memory it is given; after that check a backend may index
 //! without looking.
 
+use std::{any::Any, sync::Arc};
+
 use crossover_core::{DType, Scalar};
 use crossover_plan::kernel::{Fused, Kernel, Load, Space, StepOp, Window};
 
-use crate::{Error, KernelRecord, Result};
+use crate::{
+    Error, KernelRecord, Result,
+    replay::{Sequence, Step},
+    stream::{Stream, Streamed},
+};
 
 /// An address in the memory of one device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -92,6 +98,18 @@ pub trait Backend: Send + Sync + 'static {
         let _ = kernel;
         Ok(None)
     }
+    /// Runs a kernel that this backend has made ready from host memory to host memory, part by part, so that copies both
+    /// ways and the kernel run side by side. `None`, with nothing done, where that cannot be.
+    fn stream(&self, executable: &dyn Executable, work: Stream<'_>) -> Result<Option<Streamed>> {
+        let _ = (executable, work);
+        Ok(None)
+    }
+    /// Kernels that this backend has made ready, to be started together from now on; `inside` are the bytes of the
+    /// memory between them. `None` where that gains nothing.
+    fn sequence(&self, steps: &[Step], inside: &[usize]) -> Result<Option<Arc<dyn Sequence>>> {
+        let _ = (steps, inside);
+        Ok(None)
+    }
 }
 
 /// Host memory that belongs to a device's driver.
@@ -114,6 +132,10 @@ pub trait Coming: Send + Sync {
 pub trait Executable: Send + Sync {
     /// Runs it to completion, or queues it in order behind everything queued before.
     fn run(&self, launch: &Launch<'_>) -> Result<()>;
+    /// The kernel as the backend that made it knows it, for [`Backend::sequence`]; `None` if it is only ever run.
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
 }
 
 /// The arguments of one run, checked against the kernel.
@@ -199,6 +221,12 @@ impl Signature {
     ) -> Result<Launch<'a>> {
         check("input", &self.inputs, inputs)?;
         check("output", &self.outputs, outputs)?;
+        self.check_scalars(scalars)?;
+        Ok(Launch { inputs, outputs, scalars })
+    }
+
+    /// Checks that the host scalars of a kernel are there, with the dtypes it wants.
+    pub(crate) fn check_scalars(&self, scalars: &[Scalar]) -> Result<()> {
         for &(slot, dtype) in &self.scalars {
             match scalars.get(slot as usize) {
                 Some(value) if value.dtype().compute() == dtype => {}
@@ -211,7 +239,7 @@ impl Signature {
                 }
             }
         }
-        Ok(Launch { inputs, outputs, scalars })
+        Ok(())
     }
 }
 

@@ -103,10 +103,28 @@ impl Buffer {
         bytes: usize,
     ) -> Result<(Buffer, Block)> {
         let block = machine.backend(device).allocate(bytes)?;
+        let mut buffer = Buffer::placed(machine, device, block);
+        buffer.bytes = bytes;
+        Ok((buffer, block))
+    }
+
+    /// A buffer whose valid contents a device has.
+    pub(crate) fn placed(machine: &Arc<Machine>, device: Device, block: Block) -> Buffer {
         let mut slots: SmallVec<[Slot; 2]> = SmallVec::new();
         slots.resize_with(machine.backends.len(), Slot::default);
         slots[device.0] = Slot::valid(block);
-        Ok((Buffer { machine: machine.clone(), bytes, slots: Mutex::new(slots) }, block))
+        Buffer { machine: machine.clone(), bytes: block.bytes, slots: Mutex::new(slots) }
+    }
+
+    /// Notes that a device has the contents in this block; gives it back if they are there already.
+    pub(crate) fn place(&self, device: Device, block: Block) {
+        let mut slots = self.slots.lock();
+        let slot = &mut slots[device.0];
+        if slot.block.is_some() {
+            drop(slots);
+            return self.machine.backend(device).free(block);
+        }
+        *slot = Slot::valid(block);
     }
 
     /// A buffer on the host, filled by `fill`. The slice may hold anything before.

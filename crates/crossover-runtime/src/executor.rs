@@ -27,6 +27,7 @@ pub struct Stats {
     transferred: AtomicU64,
     fallbacks: AtomicU64,
     postponed: AtomicU64,
+    replayed: AtomicU64,
     planned: AtomicU64,
 }
 
@@ -43,6 +44,8 @@ pub struct Counts {
     pub fallbacks: u64,
     /// Kernels that the host ran because their device was still making them ready.
     pub postponed: u64,
+    /// Kernels among those launched that were started together with the others of their plan.
+    pub replayed: u64,
     /// Plans made because none was cached.
     pub planned: u64,
 }
@@ -75,6 +78,11 @@ impl Executor {
         &self.machine
     }
 
+    /// Where kernels run unless an evaluation says otherwise.
+    pub(crate) fn placement(&self) -> Placement {
+        self.placement
+    }
+
     /// Spans of what ran; off until switched on.
     pub fn trace(&self) -> &Trace {
         &self.trace
@@ -94,6 +102,7 @@ impl Executor {
             transferred: read(&self.stats.transferred),
             fallbacks: read(&self.stats.fallbacks),
             postponed: read(&self.stats.postponed),
+            replayed: read(&self.stats.replayed),
             planned: read(&self.stats.planned),
         }
     }
@@ -165,6 +174,9 @@ impl Executor {
                 Role::Computed => None,
                 Role::Input(i) => Some(input(inputs, i as usize, buffer.bytes())?),
             });
+        }
+        if placement != Placement::Host && self.replay(placement, prepared, &mut buffers, scalars)? {
+            return plan.outputs.iter().map(|id| self.written(plan, *id, &mut buffers).cloned()).collect();
         }
         let mut done = false;
         for (at, launch) in plan.launches.iter().enumerate() {
@@ -259,7 +271,26 @@ impl Executor {
         }
     }
 
-    fn choose(&self, launch: &PlannedLaunch, buffers: &[Option<Arc<Buffer>>]) -> Device {
+    /// Counts a copy to a device.
+    pub(crate) fn note_transfer(&self, device: Device, buffer: &Buffer) {
+        self.stats.transfers.fetch_add(1, Ordering::Relaxed);
+        self.stats.transferred.fetch_add(buffer.bytes() as u64, Ordering::Relaxed);
+        let device = self.machine.backend(device).name();
+        tracing::debug!(target: "crossover::transfer", bytes = buffer.bytes(), device, "moved");
+    }
+
+    /// Counts kernels that were started together.
+    pub(crate) fn note_replay(&self, kernels: usize) {
+        self.stats.launches.fetch_add(kernels as u64, Ordering::Relaxed);
+        self.stats.replayed.fetch_add(kernels as u64, Ordering::Relaxed);
+    }
+
+    /// Counts a kernel that was launched elsewhere.
+    pub(crate) fn note_launch(&self) {
+        self.stats.launches.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn choose(&self, launch: &PlannedLaunch, buffers: &[Option<Arc<Buffer>>]) -> Device {
         let reads: SmallVec<[&Buffer; 8]> =
             launch.kernel.reads().filter_map(|id| buffers[id.0 as usize].as_deref()).collect();
         place::choose(&self.machine, &launch.cost, &reads)
@@ -337,10 +368,7 @@ impl Executor {
             let buffer = self.written(prepared.plan(), id, buffers)?;
             let (block, moved) = buffer.on(device)?;
             if moved {
-                self.stats.transfers.fetch_add(1, Ordering::Relaxed);
-                self.stats.transferred.fetch_add(buffer.bytes() as u64, Ordering::Relaxed);
-                let device = self.machine.backend(device).name();
-                tracing::debug!(target: "crossover::transfer", bytes = buffer.bytes(), device, "moved");
+                self.note_transfer(device, buffer);
             }
             inputs.push(block);
         }
@@ -420,6 +448,6 @@ fn input(inputs: &[Arc<Buffer>], index: usize, bytes: usize) -> Result<Arc<Buffe
     }
 }
 
-fn is_device_fault(error: &Error) -> bool {
+pub(crate) fn is_device_fault(error: &Error) -> bool {
     matches!(error, Error::Device { .. } | Error::OutOfMemory { .. } | Error::Unsupported { .. })
 }

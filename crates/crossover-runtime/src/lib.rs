@@ -10,7 +10,9 @@ mod executor;
 mod place;
 mod prepared;
 mod record;
+mod replay;
 pub mod sim;
+mod stream;
 pub mod trace;
 
 pub use backend::{Address, Backend, Block, Coming, Executable, HostMemory, Launch, Signature};
@@ -20,3 +22,5 @@ pub use executor::{Counts, Executor, Stats};
 pub use place::Placement;
 pub use prepared::Prepared;
 pub use record::{KernelEntry, KernelRecord};
+pub use replay::{Place, Sequence, Step};
+pub use stream::{Stream, Streamed};

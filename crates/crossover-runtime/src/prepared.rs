@@ -1,20 +1,20 @@
 //! A plan with the kernels that devices have made ready so far.
 
 use std::sync::{
-    OnceLock,
+    Arc, OnceLock,
     atomic::{AtomicBool, Ordering},
 };
 
 use crossover_plan::{Launch, Plan, kernel::Kernel};
 use smallvec::SmallVec;
 
-use crate::{Backend, Coming, Error, Executable, Result, Signature};
+use crate::{Backend, Coming, Error, Executable, Result, Signature, replay::Replay};
 
 /// A kernel on one device.
 #[derive(Default)]
 struct Slot {
     coming: OnceLock<Box<dyn Coming>>,
-    ready: OnceLock<Box<dyn Executable>>,
+    ready: OnceLock<Arc<dyn Executable>>,
     /// Why the device will never run it.
     refused: OnceLock<Error>,
 }
@@ -34,6 +34,7 @@ pub struct Prepared {
     folds: Vec<Option<(PerDevice, Signature)>>,
     /// Whether some kernel is a user's.
     patient: bool,
+    replay: Replay,
 }
 
 impl Prepared {
@@ -45,7 +46,7 @@ impl Prepared {
         let slots = plan.launches.iter().map(|_| slots()).collect();
         let signatures = plan.launches.iter().map(|l| Signature::new(&l.kernel)).collect();
         let patient = plan.launches.iter().any(|l| l.kernel.is_custom());
-        Prepared { plan, slots, begun, signatures, folds, patient }
+        Prepared { plan, slots, begun, signatures, folds, patient, replay: Replay::default() }
     }
 
     /// Whether the plan waits for kernels that are being compiled, wherever it runs.
@@ -56,6 +57,16 @@ impl Prepared {
     /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// What is known about running the plan as one launch.
+    pub(crate) fn replay(&self) -> &Replay {
+        &self.replay
+    }
+
+    /// A kernel that a device has made ready.
+    pub(crate) fn ready(&self, launch: usize, device: usize) -> Option<Arc<dyn Executable>> {
+        self.slots[launch][device].ready.get().cloned()
     }
 
     pub(crate) fn signature(&self, launch: usize) -> &Signature {
@@ -102,7 +113,7 @@ impl Prepared {
             None => backend.prepare(kernel),
         };
         let made = made.inspect_err(|error| slot.refuse(error))?;
-        Ok(Some(&**slot.ready.get_or_init(|| made)))
+        Ok(Some(&**slot.ready.get_or_init(|| Arc::from(made))))
     }
 
     /// The call that does the work of a launch and the next, where the plan has one and the device can do it.
@@ -120,7 +131,7 @@ impl Prepared {
         if slot.ready.get().is_none() {
             let fold = self.plan.launches[launch].fold.as_ref()?;
             match backend.prepare(&fold.launch.kernel) {
-                Ok(made) => drop(slot.ready.set(made)),
+                Ok(made) => drop(slot.ready.set(Arc::from(made))),
                 // Two kernels do the same; only what may pass is tried again.
                 Err(error) => slot.refuse(&error),
             }

@@ -15,6 +15,7 @@ mod libraries;
 mod linear;
 mod pipeline;
 mod products;
+mod replay;
 mod report;
 mod sanitize;
 mod setup;
@@ -31,7 +32,8 @@ usage: crossover-gpu-test [FOLDER] [options]
 
   FOLDER         where gpu-test.json goes (default: out)
   --only LIST    only these parts, separated by commas:
-                 corpus, transfers, arrays, products, linear, calls, custom, libraries, disk, bench, pipeline, leaks, graphs;
+                 corpus, transfers, arrays, products, linear, calls, custom, libraries, disk, replay, bench, pipeline,
+                 leaks, graphs;
                  and, only by name, sanitize
   --graphs N     random graphs (default: 10000); random calls in proportion
   --seed N       the first of them (default: 0)
@@ -144,6 +146,7 @@ fn run(options: &Options) -> Result<bool> {
         ("custom", custom::run),
         ("libraries", libraries::run),
         ("disk", disk::run),
+        ("replay", replay::run),
         ("bench", bench::run),
         ("pipeline", pipeline::run),
         ("leaks", leaks::run),

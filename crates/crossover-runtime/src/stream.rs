@@ -1,0 +1,142 @@
+//! Kernels from host memory to host memory, with copies both ways side by side.
+//!
+//! A host that wants the result of a large elementwise kernel at once, whose operands are on the host too, would wait
+//! for a copy up, for the kernel and for a copy down. A device that can runs them part by part instead. Afterwards
+//! everything is as if they had run one after the other: operands and result are on the device as well.
+
+use std::sync::Arc;
+
+use crossover_core::{Graph, Scalar};
+use crossover_plan::{
+    Role,
+    kernel::{BufferId, Kernel, Kind},
+};
+use smallvec::{SmallVec, smallvec};
+
+use crate::{
+    Address, Block, Buffer, Device, Executor, Placement, Prepared, Result, executor::is_device_fault,
+};
+
+/// Bytes of the result from which parts are worth their overhead.
+const LARGE: usize = 4 << 20;
+
+/// A run of a kernel over host memory.
+#[derive(Debug)]
+pub struct Stream<'a> {
+    /// One per load.
+    pub inputs: &'a [&'a [u8]],
+    /// Host scalars of the plan.
+    pub scalars: &'a [Scalar],
+    /// Where the result goes; exactly as long as it is.
+    pub to: &'a mut [u8],
+}
+
+/// What such a run leaves on the device.
+#[derive(Debug)]
+pub struct Streamed {
+    /// The operands, one per load.
+    pub inputs: Vec<Block>,
+    /// The result.
+    pub output: Block,
+}
+
+impl Executor {
+    /// Evaluates a verified graph for a host that wants its first output at once, in memory of its own.
+    ///
+    /// The flag says whether the bytes are there; otherwise they are to be read from the buffer.
+    pub fn evaluate_into(
+        &self,
+        placement: Option<Placement>,
+        graph: &Graph,
+        inputs: &[Arc<Buffer>],
+        to: &mut [u8],
+    ) -> Result<(SmallVec<[Arc<Buffer>; 1]>, bool)> {
+        let placement = placement.unwrap_or(self.placement());
+        let prepared = self.prepare(graph)?;
+        if to.len() >= LARGE
+            && placement != Placement::Host
+            && let Some(made) = self.stream(placement, &prepared, inputs, graph.scalars(), to)?
+        {
+            return Ok((smallvec![made], true));
+        }
+        Ok((self.run_at(placement, &prepared, inputs, graph.scalars())?, false))
+    }
+
+    /// The result of a plan that is one elementwise kernel over large host memory, if its device can do that in parts.
+    fn stream(
+        &self,
+        placement: Placement,
+        prepared: &Prepared,
+        inputs: &[Arc<Buffer>],
+        scalars: &[Scalar],
+        to: &mut [u8],
+    ) -> Result<Option<Arc<Buffer>>> {
+        let plan = prepared.plan();
+        let ([launch], [output]) = (&plan.launches[..], &plan.outputs[..]) else { return Ok(None) };
+        let Kernel::Fused(fused) = &launch.kernel else { return Ok(None) };
+        let bytes = |id: BufferId| plan.buffers[id.0 as usize].bytes();
+        let writes_it = fused.stores.len() == 1 && fused.stores[0].buffer == *output;
+        if fused.kind != Kind::Map || !writes_it || bytes(*output) != to.len() || self.trace().is_on() {
+            return Ok(None);
+        }
+        // Every operand a whole buffer of its own.
+        let mut operands: SmallVec<[&Arc<Buffer>; 4]> = SmallVec::new();
+        for id in launch.kernel.reads() {
+            let Role::Input(i) = plan.buffers[id.0 as usize].role else { return Ok(None) };
+            let Some(buffer) = inputs.get(i as usize).filter(|b| b.bytes() >= bytes(id)) else {
+                return Ok(None);
+            };
+            if operands.iter().any(|other| Arc::ptr_eq(other, buffer)) {
+                return Ok(None);
+            }
+            operands.push(buffer);
+        }
+        let device = match placement {
+            Placement::On(device) => device,
+            Placement::Auto => {
+                let mut buffers: SmallVec<[Option<Arc<Buffer>>; 8]> = smallvec![None; plan.buffers.len()];
+                for (id, &buffer) in launch.kernel.reads().zip(&operands) {
+                    buffers[id.0 as usize] = Some(buffer.clone());
+                }
+                self.choose(launch, &buffers)
+            }
+            Placement::Host | Placement::RoundRobin => return Ok(None),
+        };
+        let moves = |b: &&Arc<Buffer>| b.is_valid_on(Device::HOST) && !b.is_valid_on(device);
+        if device == Device::HOST || operands.is_empty() || !operands.iter().all(moves) {
+            return Ok(None);
+        }
+        let backend = &**self.machine().backend(device);
+        prepared.begin(device.0, backend);
+        // What goes wrong here goes wrong kernel by kernel too, where it is dealt with.
+        let Ok(Some(executable)) = prepared.executable(0, device.0, backend, placement != Placement::Auto)
+        else {
+            return Ok(None);
+        };
+        let sizes = |ids: &mut dyn Iterator<Item = BufferId>| -> SmallVec<[Block; 4]> {
+            ids.map(|id| Block { address: Address(0), bytes: bytes(id) }).collect()
+        };
+        let (reads, writes) = (sizes(&mut launch.kernel.reads()), sizes(&mut launch.kernel.writes()));
+        prepared.signature(0).launch(&reads, &writes, scalars)?;
+        let mut from: SmallVec<[&[u8]; 4]> = SmallVec::new();
+        for (buffer, id) in operands.iter().zip(launch.kernel.reads()) {
+            from.push(&buffer.host_bytes()?[..bytes(id)]);
+        }
+        let whole = operands.iter().zip(&from).all(|(buffer, bytes)| buffer.bytes() == bytes.len());
+        if !whole {
+            return Ok(None);
+        }
+        let made = match backend.stream(executable, Stream { inputs: &from, scalars, to }) {
+            Ok(Some(made)) => made,
+            Ok(None) => return Ok(None),
+            Err(error) if is_device_fault(&error) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        for (buffer, block) in operands.iter().zip(made.inputs) {
+            buffer.place(device, block);
+            self.note_transfer(device, buffer);
+        }
+        self.note_launch();
+        Ok(Some(Arc::new(Buffer::placed(self.machine(), device, made.output))))
+    }
+}
