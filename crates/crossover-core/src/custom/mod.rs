@@ -254,7 +254,7 @@ mod tests {
 
     fn halves() -> CustomKernel {
         let shape = |shapes: &[&Shape]| match shapes[0].dims() {
-            [n] if n % 2 == 0 => Ok(Shape::from([n / 2])),
+            [n] if n.is_multiple_of(2) => Ok(Shape::from([n / 2])),
             dims => Err(format!("wants one axis of even length, not {dims:?}")),
         };
         CustomKernel::builder("halves")

@@ -24,7 +24,7 @@ fn round(seed: u64, saxpy: &CustomKernel) -> Result<()> {
     let smooth = signal::convolve(&x, &Array::ones::<f32>([3, 5]));
     let waves = fft::rfft(&x);
     let square = x.matmul(&x.t()) + Array::eye::<f32>(257) * 1000.0;
-    let factor = if seed % 10 == 0 { linalg::cholesky(&square) } else { square.clone() };
+    let factor = if seed.is_multiple_of(10) { linalg::cholesky(&square) } else { square.clone() };
     crossover::eval_all(&[&sorted, &taken, &added, &smooth, &waves, &factor])?;
     let _ = (sorted.to_vec::<f32>()?, y.max(()).item::<f32>()?, added.to_vec::<f32>()?);
     let host = Array::from(vec![seed as f32; 100_000]);
