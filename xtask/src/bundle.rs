@@ -11,6 +11,8 @@ use crate::{paint, step};
 const FOLDER: &str = "bundle";
 /// What goes in when nothing is named. `run.sh` judges by all but the last.
 const PROGRAMS: [&str; 3] = ["crossover-gpu-test", "crossover-gpu-proof", "crossover"];
+/// Features that programs need.
+const FEATURES: [(&str, &str); 2] = [("crossover-gpu-test", "gpu-test"), ("crossover-gpu-proof", "proof")];
 /// Files beside the programs: the cases that every backend must pass, and other libraries on the same work.
 const BESIDE: [&str; 2] = ["corpus", "bench/gpu_peers.py"];
 /// A bundle must stay easy to send around: 60 MiB.
@@ -82,8 +84,8 @@ fn build_all(metadata: &Metadata, programs: &[String]) -> Result<()> {
             .owner_of_binary(program)
             .with_context(|| format!("no crate defines the program `{program}`"))?;
         build.args(["--package", owner, "--bin", program]);
-        if program == "crossover-gpu-test" {
-            build.args(["--features", &format!("{owner}/gpu-test")]);
+        if let Some((_, feature)) = FEATURES.iter().find(|(name, _)| name == program) {
+            build.args(["--features", &format!("{owner}/{feature}")]);
         }
     }
     let output = build.output().context("could not start cargo")?;

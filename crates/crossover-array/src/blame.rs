@@ -1,6 +1,6 @@
 //! Whose fault a failed evaluation is.
 //!
-//! Kernels fail for one reason that the user causes: a matrix without a result. The evaluation that hits it may have been
+//! Kernels fail for two reasons that the user causes: a matrix without a result, and a kernel of the user's own. The evaluation that hits it may have been
 //! asked for far from the call that made it, so the nodes that could have failed are tried one by one, operands first;
 //! the first that fails again is the one, and stays failed. Nothing of this runs unless something has failed.
 
@@ -18,7 +18,13 @@ use crate::{
 
 /// The error of an evaluation of some nodes, at the place of the call that caused it.
 pub(crate) fn locate(error: crossover_runtime::Error, targets: &[&Arc<Node>], runtime: &Runtime) -> Error {
-    if matches!(error, crossover_runtime::Error::Invalid(crossover_core::Error::Matrix { .. })) {
+    use crossover_core::Error as Core;
+    let is_suspicious = matches!(
+        error,
+        crossover_runtime::Error::Invalid(Core::Matrix { .. } | Core::Kernel { .. })
+            | crossover_runtime::Error::Source { .. }
+    );
+    if is_suspicious {
         for node in suspects(targets) {
             if let Err(Ok(error)) = evaluate(&[&node], runtime) {
                 let error = Error::new(error, node.location);
@@ -44,7 +50,7 @@ fn suspects(targets: &[&Arc<Node>]) -> Vec<Arc<Node>> {
                     Arg::Node(operand) => Some(operand.clone()),
                     Arg::Scalar(_) => None,
                 }));
-                matches!(op, Op::Linalg(op) if op.may_fail())
+                matches!(op, Op::Custom(_)) || matches!(op, Op::Linalg(op) if op.may_fail())
             }
             _ => continue,
         };

@@ -55,6 +55,14 @@ impl Error {
     }
 }
 
+/// For definitions of [custom kernels](crate::CustomKernel) beside array code; the place is that of the `?`.
+impl From<crossover_core::Error> for Error {
+    #[track_caller]
+    fn from(error: crossover_core::Error) -> Error {
+        Error::new(error, Location::caller())
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (at {}:{})", self.inner, self.location.file(), self.location.line())

@@ -22,6 +22,7 @@ mod compose;
 mod contract;
 mod convert;
 mod creation;
+mod custom;
 mod debug;
 mod device;
 mod elementwise;
@@ -62,6 +63,7 @@ pub use contract::einsum;
 pub use crossover_core::{
     DType, Element, Graph, Kind, Number, Scalar, Shape,
     compose::{MatrixNorm, Padding},
+    custom::{CustomKernel, Grid, Inputs as KernelInputs, Output as KernelOutput},
 };
 pub use crossover_cpu::Simd;
 pub use crossover_runtime::{KernelEntry, KernelRecord};

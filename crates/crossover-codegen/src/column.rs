@@ -68,6 +68,7 @@ fn single(kernel: &Fused, flat: &Flat, stages: &Stages, passes: &[Pass], once: &
 /// One thread per segment, over several launches.
 fn several(kernel: &Fused, flat: &Flat, stages: &Stages, passes: &[Pass], once: &[usize]) -> Source {
     let scratch = Scratch::new(kernel, SEGMENT);
+    let columns = Columns { kernel, flat, stages, scratch: &scratch };
     let mut uses = Uses::default();
     uses.section(Section::Column);
     let (mut texts, mut launches) = (Vec::new(), Vec::new());
@@ -77,9 +78,9 @@ fn several(kernel: &Fused, flat: &Flat, stages: &Stages, passes: &[Pass], once: 
             continue;
         }
         let (text, launch) = if last {
-            finish::entry(kernel, flat, &mut uses, stages, &scratch, pass, once)
+            finish::entry(columns, &mut uses, pass, once)
         } else {
-            segments(kernel, flat, &mut uses, stages, &scratch, pass, level)
+            segments(columns, &mut uses, pass, level)
         };
         texts.push(text);
         launches.push(launch);
@@ -94,16 +95,18 @@ fn several(kernel: &Fused, flat: &Flat, stages: &Stages, passes: &[Pass], once: 
     Source { text: uses.assemble(flat.wide, &texts), launches, scratch: scratch.bytes, wide: flat.wide }
 }
 
+/// A kernel over several launches, as all its entry points see it.
+#[derive(Clone, Copy)]
+pub(crate) struct Columns<'a> {
+    pub(crate) kernel: &'a Fused,
+    pub(crate) flat: &'a Flat,
+    pub(crate) stages: &'a Stages,
+    pub(crate) scratch: &'a Scratch,
+}
+
 /// The entry point that reduces segments of `level`.
-fn segments(
-    kernel: &Fused,
-    flat: &Flat,
-    uses: &mut Uses,
-    stages: &Stages,
-    scratch: &Scratch,
-    pass: &Pass,
-    level: usize,
-) -> (String, Launch) {
+fn segments(columns: Columns<'_>, uses: &mut Uses, pass: &Pass, level: usize) -> (String, Launch) {
+    let Columns { kernel, flat, stages, scratch } = columns;
     let space = &kernel.space;
     let spans = space.reduce_size().div_ceil(SEGMENT);
     let mut entry = Entry::new(kernel, flat, uses);

@@ -21,17 +21,7 @@ use crate::{entry::memory_type, functions::Uses, prelude::Section};
 /// ```
 pub fn element(dtype: DType, op: Option<MapOp>, wide: bool) -> String {
     let mut uses = Uses::default();
-    uses.dtype(dtype);
-    let (memory, held) = (memory_type(dtype), cuda_type(dtype));
-    let (hold, release) = if dtype.is_half() {
-        uses.half(dtype);
-        (format!("xo_widen_{dtype}(x)"), format!("xo_settle_{dtype}(x)"))
-    } else if dtype.is_float() || dtype.is_complex() {
-        uses.section(Section::Nan);
-        ("x".to_string(), "xo_canonical(x)".to_string())
-    } else {
-        ("x".to_string(), "x".to_string())
-    };
+    let Words { memory, held, hold, release } = words(dtype, &mut uses);
     let mut text = format!(
         "typedef {memory} memory_t;\ntypedef {held} held_t;\n\n\
          __device__ __forceinline__ held_t xo_hold(memory_t x) {{ return {hold}; }}\n\
@@ -44,4 +34,56 @@ pub fn element(dtype: DType, op: Option<MapOp>, wide: bool) -> String {
         ));
     }
     uses.assemble(wide, &[text])
+}
+
+/// A dtype in CUDA C++: its types in memory and in arithmetic, and the expressions between them, of a variable `x`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words {
+    /// The type of an element in memory.
+    pub memory: &'static str,
+    /// The type of an element as arithmetic has it.
+    pub held: &'static str,
+    /// From memory.
+    pub hold: String,
+    /// To memory: rounds, and makes NaN canonical.
+    pub release: String,
+}
+
+/// The text that a kernel on elements of several dtypes starts with, which defines `index_t` and what the words of each dtype
+/// use, and these words. A boolean is held as `bool`.
+///
+/// ```
+/// use crossover_codegen::elements;
+/// use crossover_core::DType;
+/// let (text, words) = elements(&[DType::F32, DType::BF16], false);
+/// assert_eq!((words[0].memory, words[1].memory), ("float", "unsigned short"));
+/// assert!(text.contains("xo_widen_bf16") && !text.contains("xo_widen_f16"));
+/// ```
+pub fn elements(dtypes: &[DType], wide: bool) -> (String, Vec<Words>) {
+    let mut uses = Uses::default();
+    let all = dtypes.iter().map(|&dtype| match dtype {
+        DType::Bool => Words {
+            memory: memory_type(dtype),
+            held: "bool",
+            hold: "x != 0".to_string(),
+            release: "x ? 1 : 0".to_string(),
+        },
+        _ => words(dtype, &mut uses),
+    });
+    let all = all.collect();
+    (uses.assemble(wide, &[]), all)
+}
+
+fn words(dtype: DType, uses: &mut Uses) -> Words {
+    uses.dtype(dtype);
+    let (hold, release) = if dtype.is_half() {
+        uses.half(dtype);
+        (format!("xo_widen_{dtype}(x)"), format!("xo_settle_{dtype}(x)"))
+    } else if dtype.is_float() || dtype.is_complex() {
+        uses.section(Section::Nan);
+        ("x".to_string(), "xo_canonical(x)".to_string())
+    } else {
+        ("x".to_string(), "x".to_string())
+    };
+    Words { memory: memory_type(dtype), held: cuda_type(dtype), hold, release }
 }

@@ -7,7 +7,7 @@ use crossover_core::ops::cast::cuda_type;
 use crossover_plan::kernel::{Extent, Fused, Window};
 
 use crate::{
-    column::{THREADS, column_coordinates, open_items},
+    column::{Columns, THREADS, column_coordinates, open_items},
     entry::{Entry, memory_type},
     flat::{Flat, Group},
     functions::Uses,
@@ -25,15 +25,8 @@ const ROWS: usize = 4;
 const WIDE: usize = 4;
 
 /// The entry point that stores.
-pub(crate) fn entry(
-    kernel: &Fused,
-    flat: &Flat,
-    uses: &mut Uses,
-    stages: &Stages,
-    scratch: &Scratch,
-    pass: &Pass,
-    once: &[usize],
-) -> (String, Launch) {
+pub(crate) fn entry(columns: Columns<'_>, uses: &mut Uses, pass: &Pass, once: &[usize]) -> (String, Launch) {
+    let Columns { kernel, flat, stages, scratch } = columns;
     let space = &kernel.space;
     let every_element = !pass.stores.is_empty();
     let vector = if every_element && is_wide(kernel, flat, pass) { WIDE } else { 1 };

@@ -30,7 +30,7 @@ mod table;
 mod words;
 mod writer;
 
-pub use element::element;
+pub use element::{Words, element, elements};
 pub use functions::{cast_functions, op_functions};
 pub use source::{Argument, Launch, Source};
 

@@ -1,8 +1,8 @@
 //! The errors of graph construction: everything that can be wrong with a request before a device sees it.
 //!
 //! Messages show the offending values and, where there is one, the remedy. Backends wrap these in their own
-//! errors. Kernels raise none of these but [`Error::Matrix`]: that a matrix has no inverse is known only once somebody
-//! has tried.
+//! errors. Kernels raise none of these but [`Error::Matrix`] and [`Error::Kernel`]: that a matrix has no inverse, or that a
+//! user's closure panics, is known only once somebody has tried.
 
 use crate::{DType, Shape};
 
@@ -89,6 +89,16 @@ pub enum Error {
         matrix: usize,
         /// What is wrong with it and what could be done instead.
         what: &'static str,
+    },
+    /// A kernel of the user's that failed, found while its closures ran.
+    #[error("{op}: the kernel's {part} {what}")]
+    Kernel {
+        /// The kernel.
+        op: &'static str,
+        /// Which closure: `CPU closure`, `shape rule`, `launch rule`.
+        part: &'static str,
+        /// What it did, or was refused.
+        what: String,
     },
     /// Graph text that cannot be read.
     #[error("graph text, line {line}: {what}")]

@@ -6,6 +6,7 @@
 
 pub mod canonical;
 pub mod compose;
+pub mod custom;
 mod dtype;
 mod error;
 pub mod graph;

@@ -8,7 +8,13 @@ use num_complex::Complex;
 use crate::{DType, Kind, ops::cast};
 
 mod sealed {
-    pub trait Sealed {}
+    pub trait Sealed: Sized {
+        /// The value with every NaN replaced by the one that may be seen.
+        #[inline(always)]
+        fn settled(self) -> Self {
+            self
+        }
+    }
 }
 
 /// A Rust type that can be an element of an array.
@@ -25,7 +31,6 @@ pub trait Element: sealed::Sealed + Copy + Send + Sync + PartialEq + fmt::Debug 
 
 macro_rules! element {
     ($($type:ty => $dtype:ident, $to:expr, $from:expr;)*) => {$(
-        impl sealed::Sealed for $type {}
         impl Element for $type {
             const DTYPE: DType = DType::$dtype;
             fn to_scalar(self) -> Scalar {
@@ -39,6 +44,38 @@ macro_rules! element {
             }
         }
     )*};
+}
+
+macro_rules! sealed {
+    ($($type:ty)*) => {$(impl sealed::Sealed for $type {})*};
+}
+
+macro_rules! sealed_float {
+    ($($type:ident $nan:literal $infinity:literal;)*) => {$(
+        impl sealed::Sealed for $type {
+            #[inline(always)]
+            fn settled(self) -> $type {
+                // On bits: as floats, one NaN is as good as another, and the compiler may keep the one that is there.
+                let bits = self.to_bits();
+                $type::from_bits(if bits << 1 > $infinity << 1 { $nan } else { bits })
+            }
+        }
+    )*};
+}
+
+sealed!(bool i8 i16 i32 i64 u8 u16 u32 u64);
+sealed_float! {
+    f16 0x7e00 0x7c00u16;
+    bf16 0x7fc0 0x7f80u16;
+    f32 0x7fc0_0000 0x7f80_0000u32;
+    f64 0x7ff8_0000_0000_0000 0x7ff0_0000_0000_0000u64;
+}
+
+impl<T: sealed::Sealed> sealed::Sealed for Complex<T> {
+    #[inline(always)]
+    fn settled(self) -> Complex<T> {
+        Complex::new(self.re.settled(), self.im.settled())
+    }
 }
 
 element! {

@@ -31,7 +31,8 @@ impl Thresholds {
     /// Waking a helper takes about 10 µs, so shorter kernels gain nothing (`cargo run --release -p crossover-cpu
     /// --example tiles -- threshold`). The other two are guesses: making machine code should not cost more than it saves,
     /// and large results would sweep the last-level cache clean of everything else.
-    const DEFAULT: Thresholds = Thresholds { parallel: 30_000.0, native: 20_000.0, stream: 8 << 20 };
+    pub(crate) const DEFAULT: Thresholds =
+        Thresholds { parallel: 30_000.0, native: 20_000.0, stream: 8 << 20 };
 }
 
 /// Options of a [`CpuBackend`].
@@ -235,6 +236,7 @@ impl Backend for CpuBackend {
             CallOp::Compress => Ok(Box::new(kernels::Compress::new(call, tiles, threads)?)),
             CallOp::Fft { kind, axes, scale } => kernels::fft(call, *kind, axes, *scale, threads),
             CallOp::Linalg(op) => kernels::linalg(call, *op, threads, self.pool.clone()),
+            CallOp::Custom(kernel) => Ok(Box::new(kernels::Custom::new(call, kernel, threads))),
             CallOp::Convolve { mode, boundary } => {
                 kernels::convolve(call, *mode, *boundary, self.simd, threads, self.pool.clone())
             }

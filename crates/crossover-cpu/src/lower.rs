@@ -566,3 +566,76 @@ fn fetch_ahead(stages: &mut [Stage], far: &dyn Fn(Reg) -> bool) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crossover_core::{Graph, reference};
+    use crossover_plan::{Options as Planning, Plan, kernel::Kernel};
+    use crossover_runtime::{Address, Block, Executable, Launch};
+
+    use super::*;
+    use crate::{Simd, fused::FusedKernel, program::Instr, threads::Threads};
+
+    /// Two values of one kernel that fill the last axis of a result in turn.
+    const PAIRS: &str = "graph {
+        %x = input DTYPE[3, 700]
+        %a = square %x
+        %b = negative %x
+        %c = reshape %a to [3, 700, 1]
+        %d = reshape %b to [3, 700, 1]
+        %y = concat %c, %d axis 2
+        return %y
+    }";
+
+    fn options(simd: Simd, native: bool) -> Options {
+        let tiles = Tiles::of(simd);
+        Options { tiles, threads: 1, thresholds: Thresholds::DEFAULT, native }
+    }
+
+    #[test]
+    fn two_values_stored_in_turn_are_written_by_one_instruction() {
+        for dtype in ["u8", "i16", "f32", "f64", "c128"] {
+            let graph = Graph::parse(&PAIRS.replace("DTYPE", dtype)).unwrap();
+            let plan = Plan::new(&graph, Planning::default()).unwrap();
+            let [launch] = plan.launches.as_slice() else { panic!("{} kernels", plan.launches.len()) };
+            let Kernel::Fused(fused) = &launch.kernel else { panic!("a call") };
+            let inputs = reference::random_inputs(&graph, 4);
+            let want = &reference::evaluate(&graph, &inputs).unwrap()[0];
+            for simd in [Simd::Scalar, Simd::detect()] {
+                let program = lower(fused, options(simd, false)).unwrap();
+                let all = program.stages.iter().flat_map(|stage| &stage.body);
+                let (mut pairs, mut scatters) = (0, 0);
+                for instr in all {
+                    pairs += matches!(instr, Instr::Interleave { .. }) as usize;
+                    scatters += matches!(instr, Instr::Scatter { .. }) as usize;
+                }
+                assert_eq!((pairs, scatters), (1, 0), "{dtype}, {simd:?}");
+                for native in [false, simd.makes_code()] {
+                    let threads = Arc::new(Threads::own(1).unwrap());
+                    let kernel = FusedKernel::new(fused, threads, options(simd, native)).unwrap();
+                    let (from, mut to) = (aligned(&inputs[0].bytes), aligned(&vec![0xa5; want.bytes.len()]));
+                    let block =
+                        |words: &[u128], bytes| Block { address: Address(words.as_ptr() as u64), bytes };
+                    let reads: Vec<Block> =
+                        launch.kernel.reads().map(|_| block(&from, inputs[0].bytes.len())).collect();
+                    let writes: Vec<Block> =
+                        launch.kernel.writes().map(|_| block(&to, want.bytes.len())).collect();
+                    kernel.run(&Launch::new(&launch.kernel, &reads, &writes, &[]).unwrap()).unwrap();
+                    let got: Vec<u8> = to.iter_mut().flat_map(|word| word.to_le_bytes()).collect();
+                    assert!(got[..want.bytes.len()] == want.bytes, "{dtype}, {simd:?}, native {native}");
+                }
+            }
+        }
+    }
+
+    fn aligned(bytes: &[u8]) -> Vec<u128> {
+        let word = |part: &[u8]| {
+            let mut raw = [0; 16];
+            raw[..part.len()].copy_from_slice(part);
+            u128::from_le_bytes(raw)
+        };
+        bytes.chunks(16).map(word).collect()
+    }
+}

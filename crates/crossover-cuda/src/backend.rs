@@ -26,6 +26,7 @@ use crate::{
     calls,
     compiler::Compiler,
     kernel::{ComingKernel, CudaKernel},
+    peer::Peers,
     queue::Lane,
     sequence::{CudaSequence, Sequences},
     stream,
@@ -42,6 +43,7 @@ pub(crate) struct Open {
     /// What generated kernels may use.
     limits: crossover_codegen::Limits,
     pub(crate) transfers: Transfers,
+    peers: Peers,
     blocks: Blocks,
     pub(crate) compiler: Arc<Compiler>,
     /// Plans that repeat.
@@ -61,7 +63,7 @@ impl Open {
         gpu.keep_memory()?;
         let disk = folder.map(KernelCache::new);
         let compiler = Arc::new(Compiler::new(&gpu, disk));
-        let transfers = Transfers::new(&gpu);
+        let (transfers, peers) = (Transfers::new(&gpu), Peers::default());
         let blocks = Blocks::default();
         let (blas, is_lost, reason) = (OnceLock::new(), AtomicBool::new(false), Mutex::default());
         let libraries = calls::Libraries::default();
@@ -70,6 +72,7 @@ impl Open {
             gpu,
             limits,
             transfers,
+            peers,
             blocks,
             compiler,
             sequences,
@@ -364,6 +367,28 @@ impl Backend for CudaBackend {
             return Ok(());
         }
         open.transfers.download(from.address.0, to).map_err(|error| open.failed(DURING, error))
+    }
+
+    fn copy_from(&self, source: &dyn Backend, from: Block, to: Block, bytes: usize) -> Result<bool> {
+        const DURING: &str = "copying from another GPU";
+        let Some(source) = source.as_any().and_then(|any| any.downcast_ref::<CudaBackend>()) else {
+            return Ok(false);
+        };
+        let (there, here) = (source.device(DURING)?, self.device(DURING)?);
+        if bytes > from.bytes || bytes > to.bytes {
+            let what =
+                format!("a copy of {bytes} bytes from a block of {} to one of {}", from.bytes, to.bytes);
+            return Err(Error::Internal(what));
+        }
+        if bytes > 0 {
+            let (from, to) = ((&there.gpu, from.address.0), (&here.gpu, to.address.0));
+            here.peers.copy(from, to, bytes).map_err(|error| here.failed(DURING, error))?;
+        }
+        Ok(true)
+    }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
     }
 
     fn pinned(&self, bytes: usize) -> Result<Option<Box<dyn HostMemory>>> {

@@ -11,7 +11,7 @@ use libloading::Library;
 use crate::{Error, Result};
 
 /// Every driver function that this crate calls through cudarc.
-const SYMBOLS: [&str; 51] = [
+const SYMBOLS: [&str; 54] = [
     "cuInit",
     "cuDriverGetVersion",
     "cuGetErrorName",
@@ -22,6 +22,7 @@ const SYMBOLS: [&str; 51] = [
     "cuDeviceGetAttribute",
     "cuDeviceTotalMem_v2",
     "cuDeviceGetDefaultMemPool",
+    "cuDeviceCanAccessPeer",
     "cuDevicePrimaryCtxRetain",
     "cuDevicePrimaryCtxRelease_v2",
     "cuCtxSetCurrent",
@@ -37,11 +38,13 @@ const SYMBOLS: [&str; 51] = [
     "cuMemPoolGetAttribute",
     "cuMemPoolSetAttribute",
     "cuMemPoolTrimTo",
+    "cuMemPoolSetAccess",
     "cuMemHostAlloc",
     "cuMemFreeHost",
     "cuMemcpyHtoDAsync_v2",
     "cuMemcpyDtoHAsync_v2",
     "cuMemcpyDtoDAsync_v2",
+    "cuMemcpyPeerAsync",
     "cuMemsetD8Async",
     "cuModuleLoadData",
     "cuModuleGetFunction",

@@ -2,7 +2,7 @@
 //!
 //! [`CudaBackend`] runs plans: generated kernels, compiled by NVRTC and kept on disk by [`KernelCache`]. Nothing of CUDA
 //! is needed to build, and a machine without it gets a typed reason from [`CudaBackend::open`], never a panic.
-//! [`proof`] compares every kind of generated kernel with the host, bit for bit.
+//! With the feature `proof` there is a module of that name, which compares every kind of kernel with the host, bit for bit.
 
 mod backend;
 mod blas;
@@ -23,6 +23,8 @@ mod leaving;
 mod library;
 mod matmul;
 mod nvrtc;
+mod peer;
+#[cfg(feature = "proof")]
 pub mod proof;
 mod queue;
 mod sequence;

@@ -45,7 +45,7 @@ pub struct MemoryUse {
 }
 
 impl Gpu {
-    fn lane(&self, lane: Lane) -> sys::CUstream {
+    pub(crate) fn lane(&self, lane: Lane) -> sys::CUstream {
         match lane {
             Lane::Compute => self.shared.stream,
             Lane::Up => self.shared.up,
@@ -68,7 +68,7 @@ impl Gpu {
             .map_err(driver("cuMemsetD8Async"))
     }
 
-    fn pool(&self) -> Result<sys::CUmemoryPool> {
+    pub(crate) fn pool(&self) -> Result<sys::CUmemoryPool> {
         // SAFETY: the device handle is valid; the default pool lives as long as the device.
         unsafe { result::device::get_default_mem_pool(self.shared.device) }
             .map_err(driver("cuDeviceGetDefaultMemPool"))
@@ -233,6 +233,33 @@ impl Gpu {
             .map_err(driver("cuLaunchKernelEx"))
     }
 
+    /// As `start`, with blocks and threads along three axes and shared memory per block.
+    ///
+    /// # Safety
+    /// As for `start`.
+    pub(crate) unsafe fn start_shaped(
+        &self,
+        function: Function,
+        (blocks, threads, shared): ([u32; 3], [u32; 3], u32),
+        pointers: &mut [*mut c_void],
+    ) -> Result<()> {
+        if blocks.contains(&0) {
+            return Ok(());
+        }
+        let stream = self.shared.stream;
+        // SAFETY: the caller's contract; the driver copies the parameters before it returns.
+        unsafe { result::launch_kernel(function.0, blocks.into(), threads.into(), shared, stream, pointers) }
+            .map_err(driver("cuLaunchKernel"))
+    }
+
+    /// Threads per block that an entry point can have at most, as it was compiled.
+    pub(crate) fn most_threads(&self, function: Function) -> Result<u32> {
+        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
+        // SAFETY: the function's module is loaded.
+        let value = unsafe { result::function::get_function_attribute(function.0, attribute) };
+        value.map(|value| value.max(0) as u32).map_err(driver("cuFuncGetAttribute"))
+    }
+
     /// Lets an entry point have this much shared memory per block.
     pub(crate) fn allow_shared(&self, function: Function, bytes: usize) -> Result<()> {
         let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
@@ -274,7 +301,7 @@ impl Module {
 #[derive(Debug)]
 pub(crate) struct Mark {
     gpu: Gpu,
-    event: sys::CUevent,
+    pub(crate) event: sys::CUevent,
 }
 
 // SAFETY: a handle that the thread-safe driver looks up.

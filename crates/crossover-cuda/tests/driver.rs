@@ -14,6 +14,7 @@ use std::{
 
 use crossover_core::{
     DType, Graph, Layout, Shape,
+    custom::{CustomKernel, Grid},
     graph::Op,
     ops::{
         MapOp,
@@ -21,7 +22,7 @@ use crossover_core::{
         linalg::LinalgOp,
     },
 };
-use crossover_cuda::{CudaBackend, Gpu};
+use crossover_cuda::{CudaBackend, Gpu, Nvrtc};
 use crossover_plan::{
     Options,
     kernel::{BufferId, Call, CallOp, Kernel, Operand},
@@ -82,6 +83,8 @@ fn child() {
         }
         Ok("passing") => println!("usable: {}", failing().check().is_ok()),
         Ok("libraries") => libraries(),
+        Ok("peers") => peers(),
+        Ok("custom") => custom(),
         Ok("replay") => replay(),
         Ok("stream") => stream(),
         Ok("many") => many(),
@@ -127,6 +130,55 @@ fn transfers() {
             device.free(block);
         }
     }
+    println!("answer: all arrived");
+}
+
+/// Kernels of users: one that does not compile, one whose launch the device cannot do, one without CUDA source, one that is
+/// right (and that the fake driver cannot load).
+fn custom() {
+    if let Err(reason) = Nvrtc::open() {
+        return println!("not run: {reason}");
+    }
+    let start = |name| CustomKernel::builder(name).input("x", DType::F32).output("out", DType::F32);
+    let whole = || start("whole").shape(|shapes| Ok(shapes[0].clone())).cpu(|_, _| Ok(()));
+    let source = "extern \"C\" __global__ void whole(const float* x, float* out) {}";
+    let device = CudaBackend::new(0);
+    for builder in [
+        start("wrong").elementwise("float y = x;\nout = y * nowhere", |x: f32| x),
+        whole().cuda(source, |_, _| Grid::new([1, 1, 1], [64, 1, 1]).shared(1 << 30)),
+        whole().cuda(source, |_, _| Grid::new([1, 1, 1], [64, 64, 1])),
+        whole().cuda(source, |shapes, _| Grid::covering(shapes[7][0], 64)),
+        whole(),
+        start("right").elementwise("out = x", |x: f32| x),
+    ] {
+        let layout = Layout::contiguous(Shape::from([100]));
+        let operand = Operand { buffer: BufferId(0), dtype: DType::F32, layout: layout.clone() };
+        let op = CallOp::Custom(builder.build().unwrap());
+        let call = Call { op, operands: vec![operand], output: BufferId(1), layout, dtype: DType::F32 };
+        match device.prepare(&Kernel::Call(call)) {
+            Ok(_) => println!("answer: ready"),
+            Err(error) => println!("answer: {error}\n{error:?}"),
+        }
+    }
+}
+
+/// Bytes of every size from one device to another.
+fn peers() {
+    let (first, second) = (CudaBackend::new(0), CudaBackend::new(1));
+    let source: Vec<u8> = (0..9_000_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    for size in [0, 1, 65_537, 4 << 20, 9_000_000] {
+        let from = first.receive(&source[..size]).unwrap();
+        let to = second.allocate(size).unwrap();
+        println!("copy of {size}");
+        assert!(second.copy_from(&first, from, to, size).unwrap());
+        println!("copied {size}");
+        let mut back = vec![0; size];
+        second.download(to, &mut back).unwrap();
+        assert!(back == source[..size], "{size} bytes");
+        first.free(from);
+        second.free(to);
+    }
+    println!("absent: {}", CudaBackend::new(2).check().unwrap_err());
     println!("answer: all arrived");
 }
 
@@ -287,6 +339,66 @@ fn an_absent_ordinal_is_counted() {
 fn bytes_of_every_size_go_through_the_staging_blocks_unchanged() {
     let Some(folder) = build("transfers", &[]) else { return };
     assert!(play(&folder, "transfers", &[]).contains("answer: all arrived"));
+}
+
+#[test]
+fn mistakes_in_kernels_of_users_are_errors_and_what_the_machine_lacks_is_not() {
+    let Some(folder) = build("custom", &[]) else { return };
+    // The compiler opens a library beside it by its bare name.
+    let beside =
+        std::env::var_os("CROSSOVER_NVRTC").and_then(|path| Path::new(&path).parent().map(Path::to_owned));
+    let path = std::env::join_paths([Some(folder.clone()), beside].into_iter().flatten()).unwrap();
+    let text = play(&folder, "custom", &[("LD_LIBRARY_PATH", path.to_str().unwrap())]);
+    if text.contains("not run: ") {
+        return println!("{text}");
+    }
+    for line in [
+        "answer: wrong: the CUDA source does not compile for sm_90a, line 2:",
+        "wrong.cu(2): error: identifier \"nowhere\" is undefined",
+        "Source { kernel: \"wrong\", architecture: \"sm_90a\", line: Some(2)",
+        "answer: whole: the kernel's launch rule asks for 1073741824 bytes of shared memory per block, and Fake GPU has 0",
+        "answer: whole: the kernel's launch rule asks for 4096 threads per block, and 1024 is the most",
+        "answer: whole: the kernel's launch rule panicked: index out of bounds",
+        "answer: Fake GPU cannot run the custom kernel whole: it has no CUDA source",
+        "answer: device Fake GPU failed while making a custom kernel ready: cuModuleLoadData failed",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+}
+
+#[test]
+fn bytes_go_straight_from_one_gpu_to_another_in_the_right_order() {
+    let Some(folder) = build("peers", &[]) else { return };
+    let variables = [("FAKE_COUNT", "2"), ("FAKE_PEER", "1"), ("FAKE_TRACE", "1")];
+    let text = play(&folder, "peers", &variables);
+    assert!(text.contains("answer: all arrived"), "{text}");
+    assert!(text.contains("there is no CUDA device 2; the driver counts 2"), "{text}");
+    let (_, after) = text.split_once("copy of 9000000\n").unwrap();
+    let (during, _) = after.split_once("copied 9000000\n").unwrap();
+    let lines: Vec<&str> = during.lines().map(|line| line.trim_start_matches("fake: ")).collect();
+    // Streams are numbered as they are made: 8, 9, 10 of the first device (kernels, up, down), 11, 12, 13 of the second.
+    let number = |line: &str, word: &str| -> String {
+        line.split_once(word).unwrap().1.split_whitespace().next().unwrap().to_string()
+    };
+    let [written, left, left_held, held, copy, copied, later, given] = lines.as_slice() else {
+        panic!("{lines:?}");
+    };
+    assert!(written.ends_with("set on stream 8") && left.ends_with("set on stream 11"), "{lines:?}");
+    assert_eq!(*left_held, format!("stream 12 waits for event {}", number(left, "event ")));
+    assert_eq!(*held, format!("stream 12 waits for event {}", number(written, "event ")));
+    assert_eq!(*copy, "stream 12 copies 9000000 bytes between devices");
+    assert!(copied.ends_with("set on stream 12"), "{lines:?}");
+    let copied = number(copied, "event ");
+    assert_eq!(*later, format!("stream 11 waits for event {copied}"));
+    assert_eq!(*given, format!("stream 8 waits for event {copied}"));
+}
+
+#[test]
+fn bytes_between_gpus_that_do_not_reach_each_other_go_through_the_host() {
+    let Some(folder) = build("staged", &[]) else { return };
+    let text = play(&folder, "peers", &[("FAKE_COUNT", "2"), ("FAKE_TRACE", "1")]);
+    assert!(text.contains("answer: all arrived"), "{text}");
+    assert!(!text.contains("between devices"), "{text}");
 }
 
 #[test]

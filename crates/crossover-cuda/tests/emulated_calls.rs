@@ -10,7 +10,10 @@ use std::{collections::HashMap, ffi::c_void, fmt::Write as _, path::PathBuf, pro
 
 use crossover_cuda::{
     calls::{Cell, Program, programs},
-    proof::calls::{CallCase, random_call, random_convolution},
+    proof::{
+        calls::{CallCase, random_call, random_convolution},
+        custom::random_custom,
+    },
 };
 use libloading::Library;
 
@@ -140,6 +143,15 @@ fn random_calls_agree_with_the_interpreter() {
 #[test]
 fn calls_of_several_blocks_agree_with_the_interpreter() {
     check("large_calls", &calls(1000..1056, true));
+}
+
+#[test]
+fn elementwise_kernels_of_users_agree_with_their_closures() {
+    let small = (0..96).filter_map(|seed| random_custom(seed, false));
+    let large = (200..224).filter_map(|seed| random_custom(seed, true));
+    let cases: Vec<CallCase> = small.chain(large).filter(|case| !case.want.is_empty()).collect();
+    assert!(cases.len() > 80);
+    check("customs", &cases);
 }
 
 #[test]

@@ -4,8 +4,10 @@
 //
 // Built into libcuda.so.1 by driver.rs. The environment says what is wrong with it: FAKE_VERSION, FAKE_INIT (an error of
 // cuInit), FAKE_DOWN (an error of copies from the device), FAKE_FULL (allocations fail), FAKE_GRAPH (an error of
-// cuGraphLaunch). LACKS leaves a function out.
+// cuGraphLaunch), FAKE_COUNT (devices), FAKE_PEER (they reach each other's memory), FAKE_TRACE (tells of events and
+// copies between them). LACKS leaves a function out.
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +29,7 @@ status cuDriverGetVersion(int* version) {
 status cuGetErrorName(status code, const char** text) { *text = "FAKE"; return 0; }
 status cuGetErrorString(status code, const char** text) { *text = "fake"; return 0; }
 status cuDeviceGet(int* device, int ordinal) { *device = ordinal; return 0; }
-status cuDeviceGetCount(int* count) { *count = 1; return 0; }
+status cuDeviceGetCount(int* count) { *count = set("FAKE_COUNT") ? set("FAKE_COUNT") : 1; return 0; }
 status cuDeviceGetName(char* name, int length, int device) { strncpy(name, "Fake GPU", length); return 0; }
 status cuDeviceGetAttribute(int* value, int attribute, int device) {
     *value = attribute == 75 ? 9 : attribute == 16 ? 4 : 0;
@@ -35,12 +37,16 @@ status cuDeviceGetAttribute(int* value, int attribute, int device) {
 }
 status cuDeviceTotalMem_v2(size_t* bytes, int device) { *bytes = 1 << 30; return 0; }
 status cuDeviceGetDefaultMemPool(void** pool, int device) { *pool = (void*)8; return 0; }
-status cuDevicePrimaryCtxRetain(void** context, int device) { *context = (void*)8; return 0; }
+status cuDevicePrimaryCtxRetain(void** context, int device) { *context = (void*)(8l + device); return 0; }
 NOTHING(cuDevicePrimaryCtxRelease_v2)
 NOTHING(cuCtxSetCurrent)
-status cuStreamCreate(void** stream, unsigned flags) { *stream = (void*)8; return 0; }
+static long streams = 8;
+status cuStreamCreate(void** stream, unsigned flags) { *stream = (void*)streams++; return 0; }
 NOTHING(cuStreamSynchronize)
-NOTHING(cuStreamWaitEvent)
+status cuStreamWaitEvent(void* stream, void* event, unsigned flags) {
+    if (set("FAKE_TRACE")) { printf("fake: stream %ld waits for event %ld\n", (long)stream, (long)event); fflush(stdout); }
+    return 0;
+}
 NOTHING(cuStreamDestroy_v2)
 static status allocate(address* at, size_t bytes) {
     if (set("FAKE_FULL")) return 2;
@@ -71,6 +77,14 @@ status cuMemcpyDtoDAsync_v2(address to, address from, size_t bytes, void* stream
     memcpy((void*)to, (void*)from, bytes);
     return 0;
 }
+status cuDeviceCanAccessPeer(int* can, int device, int other) { *can = device != other && set("FAKE_PEER"); return 0; }
+NOTHING(cuMemPoolSetAccess)
+status cuMemcpyPeerAsync(address to, void* there, address from, void* here, size_t bytes, void* stream) {
+    if (there == here) return 1;
+    if (set("FAKE_TRACE")) { printf("fake: stream %ld copies %ld bytes between devices\n", (long)stream, (long)bytes); fflush(stdout); }
+    memcpy((void*)to, (void*)from, bytes);
+    return 0;
+}
 status cuMemsetD8Async(address to, unsigned char byte, size_t bytes, void* stream) {
     memset((void*)to, byte, bytes);
     return 0;
@@ -86,6 +100,12 @@ status cuModuleGetFunction(void** function, void* module, const char* name) {
 NOTHING(cuModuleUnload)
 NOTHING(cuFuncGetAttribute)
 NOTHING(cuFuncSetAttribute)
+static long events = 100;
+status cuEventCreate(void** event, unsigned flags) { *event = (void*)events++; return 0; }
+status cuEventRecord(void* event, void* stream) {
+    if (set("FAKE_TRACE")) { printf("fake: event %ld is set on stream %ld\n", (long)event, (long)stream); fflush(stdout); }
+    return 0;
+}
 
 // How often the host asked for kernels to be started, and for parameters to be changed.
 static int starts, changes;
@@ -165,8 +185,6 @@ status nvrtcGetCUBINSize(void* program, size_t* size) { *size = 8; return 0; }
 status nvrtcGetCUBIN(void* program, char* code) { memset(code, 0, 8); return 0; }
 status nvrtcVersion(int* major, int* minor) { *major = 13; *minor = 0; return 0; }
 const char* nvrtcGetErrorString(status code) { return "fake"; }
-status cuEventCreate(void** event, unsigned flags) { *event = (void*)8; return 0; }
-NOTHING(cuEventRecord)
 NOTHING(cuEventSynchronize)
 NOTHING(cuEventQuery)
 NOTHING(cuEventElapsedTime)

@@ -1,12 +1,13 @@
-//! Everything that can be generated is accepted by the compiler, for two architectures; hand-written kernels for every one
-//! that is supported, the oldest of which is `sm_75`.
+//! Everything that can be generated is accepted by the compiler for two architectures; kernels of every kind, every op, every
+//! conversion and every hand-written file for each that is supported, the oldest of which is `sm_75`.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 
-use crossover_codegen::{cast_functions, fused, op_functions, samples};
+use crossover_codegen::{Limits, cast_functions, fused, fused_within, op_functions, samples};
 use crossover_core::{
     DType, Layout, Shape,
+    custom::{CustomKernel, Grid},
     ops::{
         fft::{FftKind, FftScale},
         linalg::LinalgOp,
@@ -14,7 +15,10 @@ use crossover_core::{
 };
 use crossover_cuda::{
     Nvrtc, calls,
-    proof::calls::{KINDS, random_call, random_convolution},
+    proof::{
+        calls::{KINDS, random_call, random_convolution},
+        custom::{random_custom, whole_calls},
+    },
 };
 use crossover_plan::kernel::{BufferId, Call, CallOp, Operand};
 
@@ -64,7 +68,17 @@ fn golden_kernels_compile() {
     let wide = |(name, text): &(String, String)| {
         (format!("{name} wide"), text.replace("typedef int index_t;", "typedef long long index_t;"))
     };
-    sources.extend(sources.iter().map(wide).collect::<Vec<_>>());
+    compile_for(&ALL_ARCHITECTURES, &sources);
+    // Functions of 16-bit numbers by table, where a block may have that much shared memory.
+    let limits = Limits { shared: 200 << 10, table: 1 };
+    let by_table = samples::golden().into_iter().map(|(name, kernel)| {
+        (format!("{name} within more shared memory"), fused_within(&kernel, limits).text)
+    });
+    let by_table: Vec<_> =
+        by_table.filter(|source| !sources.iter().any(|known| known.1 == source.1)).collect();
+    assert!(!by_table.is_empty());
+    compile_for(&ALL_ARCHITECTURES, &by_table);
+    sources = sources.iter().map(wide).collect();
     compile_all(&sources);
 }
 
@@ -87,6 +101,27 @@ fn every_op_compiles_for_every_dtype() {
 #[test]
 fn every_conversion_compiles() {
     compile_all(&bundle(cast_functions(), 32));
+}
+
+/// One of the functions of each op, another for each number.
+fn one_of_each(functions: Vec<(String, String)>, number: usize) -> Vec<(String, String)> {
+    let mut ops: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+    for (name, text) in functions {
+        let op = name.rsplit_once('_').map_or(name.clone(), |(op, _)| op.to_string());
+        ops.entry(op).or_default().push((name, text));
+    }
+    ops.into_values().map(|mut all| all.swap_remove(number % all.len())).collect()
+}
+
+/// All functions for all architectures would take minutes: the others get every op, each for a dtype of its turn.
+#[test]
+fn every_op_and_conversion_compiles_for_every_architecture() {
+    for (number, architecture) in ALL_ARCHITECTURES.iter().enumerate() {
+        if !ARCHITECTURES.contains(architecture) {
+            compile_for(&[architecture], &bundle(one_of_each(op_functions(), number), 16));
+            compile_for(&[architecture], &bundle(one_of_each(cast_functions(), number), 32));
+        }
+    }
 }
 
 /// A call of one operand of this shape.
@@ -152,6 +187,52 @@ fn call_texts(each: usize) -> Vec<(String, String)> {
 #[test]
 fn hand_written_kernels_compile_for_every_architecture() {
     compile_for(&ALL_ARCHITECTURES, &call_texts(1));
+}
+
+/// The text of a custom kernel of one `f32` operand.
+fn custom_text(kernel: CustomKernel) -> String {
+    let call = one_operand(CallOp::Custom(kernel), DType::F32, &[3, 100], (DType::F32, &[100, 3]));
+    calls::texts(&call).pop().unwrap()
+}
+
+#[test]
+fn kernels_of_users_compile_for_every_architecture() {
+    let mut sources: BTreeMap<String, String> = BTreeMap::new();
+    for case in (0..32).filter_map(|seed| random_custom(seed, false)).chain(whole_calls()) {
+        sources.extend(calls::texts(&case.call).into_iter().map(|text| (text, case.name.clone())));
+    }
+    let sources: Vec<_> = sources.into_iter().map(|(text, name)| (name, text)).collect();
+    assert!(sources.len() >= 12);
+    compile_for(&ALL_ARCHITECTURES, &sources);
+}
+
+#[test]
+fn mistakes_of_users_are_found_by_the_compiler_on_their_lines() {
+    let Some(nvrtc) = compiler() else { return };
+    let start = |name| CustomKernel::builder(name).input("x", DType::F32).output("out", DType::F32);
+    let whole = |source: &str| {
+        let builder = start("k").shape(|shapes| Ok(shapes[0].clone())).cpu(|_, _| Ok(()));
+        custom_text(
+            builder.cuda(source, |_, out| Grid::covering(out.size(), 64).size(out.size())).build().unwrap(),
+        )
+    };
+    let right = "extern \"C\" __global__ void k(const float* x, float* out, const long long n) {}";
+    nvrtc.compile(&whole(right), "sm_90a").unwrap();
+    let by_element = start("k").elementwise("float y = x;\nout = y * nowhere", |x: f32| x).build().unwrap();
+    for (text, expected) in [
+        (custom_text(by_element), "k.cu(2): error: identifier \"nowhere\" is undefined"),
+        (whole(&format!("\n\n{}", right.replace("{}", "{ out[0] = nowhere; }"))), "k.cu(3): error"),
+        (
+            whole(&right.replace("const float* x", "const double* x")),
+            "void k(const float*, float*, long long)",
+        ),
+        (whole(&right.replace(", const long long n", "")), "void k(const float*, float*, long long)"),
+        (whole(&right.replace("extern \"C\" ", "")), "linkage"),
+        (whole(&right.replace(" k(", " other(")), "identifier \"k\" is undefined"),
+    ] {
+        let error = nvrtc.compile(&text, "sm_90a").unwrap_err().to_string();
+        assert!(error.contains("NVRTC_ERROR_COMPILATION") && error.contains(expected), "{expected}\n{error}");
+    }
 }
 
 #[test]

@@ -105,6 +105,10 @@ fn call_flops(call: &Call) -> u64 {
             };
             lead.iter().product::<usize>() as u64 * long * short * short * steps * complex
         }
+        // Nobody knows; a few operations per element read or written.
+        CallOp::Custom(_) => {
+            4 * (result + call.operands.iter().map(|o| o.layout.shape.size() as u64).sum::<u64>())
+        }
         CallOp::Convolve { .. } => 2 * result * call.operands[1].layout.shape.size() as u64 * complex,
     }
 }
@@ -151,9 +155,9 @@ pub(crate) fn name(kernel: &Kernel) -> String {
     let fused = match kernel {
         Kernel::Fused(fused) => fused,
         Kernel::Call(call) => {
-            return match call.op {
+            return match &call.op {
                 CallOp::MatMul => "matmul",
-                CallOp::Linear { bias, activation } => match (bias, activation) {
+                CallOp::Linear { bias, activation } => match (*bias, *activation) {
                     (true, Activation::None) => "matmul+bias",
                     (true, Activation::Relu) => "matmul+bias+relu",
                     (true, Activation::Gelu) => "matmul+bias+gelu",
@@ -174,6 +178,7 @@ pub(crate) fn name(kernel: &Kernel) -> String {
                 CallOp::Fft { kind, .. } => kind.name(),
                 CallOp::Linalg(op) => op.name(),
                 CallOp::Convolve { .. } => "convolve",
+                CallOp::Custom(kernel) => kernel.name(),
             }
             .to_string();
         }

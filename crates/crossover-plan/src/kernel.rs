@@ -13,6 +13,7 @@
 
 use crossover_core::{
     DType, Layout,
+    custom::CustomKernel,
     graph::Axes,
     ops::{
         MapOp, cast,
@@ -301,6 +302,9 @@ pub enum CallOp {
         /// What lies outside the first operand.
         boundary: Boundary,
     },
+    /// A kernel that a user has written. Operands of one that is not elementwise are row-major without gaps, and start
+    /// where their blocks do.
+    Custom(CustomKernel),
 }
 
 /// A library or hand-written kernel.
@@ -328,6 +332,11 @@ pub enum Kernel {
 }
 
 impl Kernel {
+    /// Whether a user has written it, so that devices may compute different bits.
+    pub fn is_custom(&self) -> bool {
+        matches!(self, Kernel::Call(Call { op: CallOp::Custom(_), .. }))
+    }
+
     /// Buffers the kernel reads, one per load or operand.
     pub fn reads(&self) -> impl Iterator<Item = BufferId> + '_ {
         let (loads, operands): (&[Load], &[Operand]) = match self {

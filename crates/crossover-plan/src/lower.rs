@@ -132,6 +132,7 @@ fn call(item: &Item, id: ItemId, buffers: &mut Buffers<'_>) -> Call {
         }
         Work::Op(Op::Linalg(op)) => CallOp::Linalg(*op),
         Work::Op(Op::Convolve { mode, boundary }) => CallOp::Convolve { mode: *mode, boundary: *boundary },
+        Work::Op(Op::Custom(kernel)) => CallOp::Custom(kernel.clone()),
         other => unreachable!("{other:?} is fused or a source, never a call"),
     };
     let operands = item

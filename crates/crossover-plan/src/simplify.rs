@@ -4,7 +4,7 @@
 //! Nothing here changes a bit of any result: no algebra on floats, no constant folding, no removal of casts.
 
 use crossover_core::{
-    DType, Graph, Layout, NodeId, Result,
+    DType, Graph, Layout, NodeId, Result, Shape,
     graph::{Axes, Node, Op, Type},
     ops::reduce::ReduceOp,
 };
@@ -15,6 +15,17 @@ use crate::draft::{Arg, Draft, Item, ItemId, Work};
 
 /// What identifies a computation: what it does, and to what.
 type Key = (Work, SmallVec<[Arg; 3]>);
+
+/// How the operands of a call lie in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Memory {
+    /// With any strides; host scalars are written as often as they are repeated.
+    Strided,
+    /// With any strides; host scalars are written once.
+    Repeated,
+    /// Row-major without gaps, from the start of a buffer.
+    Whole,
+}
 
 struct Simplifier {
     draft: Draft,
@@ -71,7 +82,12 @@ impl Simplifier {
         }
         let mut args: SmallVec<[Arg; 3]> = node.args.iter().map(|a| self.value(*a)).collect();
         if node.op.is_call() {
-            args = args.into_iter().map(|a| self.in_memory(a)).collect();
+            let form = match &node.op {
+                Op::Custom(kernel) if kernel.is_elementwise() => Memory::Repeated,
+                Op::Custom(_) => Memory::Whole,
+                _ => Memory::Strided,
+            };
+            args = args.into_iter().map(|a| self.in_memory(a, form)).collect();
         }
         if let Op::Reduce { op, axes, .. } = &node.op {
             let rank = args[0].layout.shape.rank();
@@ -140,8 +156,14 @@ impl Simplifier {
     }
 
     /// The operand of a call, which reads memory: a host scalar is written there first.
-    fn in_memory(&mut self, value: Arg) -> Arg {
-        if !matches!(self.draft.items[value.item].work, Work::Op(Op::Scalar { .. })) {
+    fn in_memory(&mut self, value: Arg, form: Memory) -> Arg {
+        let is_scalar = matches!(self.draft.items[value.item].work, Work::Op(Op::Scalar { .. }));
+        if is_scalar && form == Memory::Repeated {
+            // One element, which strides of 0 repeat.
+            let one = Arg { item: value.item, layout: Layout::contiguous(Shape::scalar()) };
+            return Arg { item: self.materialised(one), layout: value.layout };
+        }
+        if !is_scalar && form != Memory::Whole {
             return value;
         }
         let shape = value.layout.shape.clone();

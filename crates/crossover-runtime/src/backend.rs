@@ -55,6 +55,16 @@ pub trait Backend: Send + Sync + 'static {
     }
     /// Copies the start of a block to host bytes.
     fn download(&self, from: Block, to: &mut [u8]) -> Result<()>;
+    /// Copies the start of another device's block to the start of one of this device's. False if the two cannot: then the
+    /// host carries the bytes.
+    fn copy_from(&self, source: &dyn Backend, from: Block, to: Block, bytes: usize) -> Result<bool> {
+        let _ = (source, from, to, bytes);
+        Ok(false)
+    }
+    /// The backend as its own type, for others of that type to copy from.
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        None
+    }
     /// Host memory from which and to which the device copies at the speed of the bus; `None` where any memory is as good.
     /// Zeroed.
     fn pinned(&self, bytes: usize) -> Result<Option<Box<dyn HostMemory>>> {

@@ -252,6 +252,9 @@ impl Buffer {
             let bytes = unsafe { std::slice::from_raw_parts_mut(to.address.0 as *mut u8, self.bytes) };
             return origin.download(from, bytes);
         }
+        if target.copy_from(&**origin, from, to, self.bytes)? {
+            return Ok(());
+        }
         let mut staging = vec![0; self.bytes];
         origin.download(from, &mut staging)?;
         target.upload(&staging, to)

@@ -45,6 +45,19 @@ pub enum Error {
         /// The kernel or dtype.
         what: String,
     },
+    /// CUDA source of a user's that the compiler refused.
+    #[error("{kernel}: the CUDA source does not compile for {architecture}{}:\n{log}", at(*line))]
+    Source {
+        /// The kernel.
+        kernel: &'static str,
+        /// What it was compiled for, such as `sm_90a`.
+        architecture: String,
+        /// The line of the user's source that the first error names, from 1; `None` if it lies elsewhere, as for a
+        /// signature that does not fit.
+        line: Option<usize>,
+        /// The compiler's messages, with lines of the user's source.
+        log: String,
+    },
     /// The operating system refused to read or write a file.
     #[error("could not {action} {file}: {reason}")]
     Io {
@@ -78,6 +91,10 @@ pub enum Error {
     /// A broken invariant of ours.
     #[error("internal error: {0}; please report it")]
     Internal(String),
+}
+
+fn at(line: Option<usize>) -> String {
+    line.map_or_else(String::new, |line| format!(", line {line}"))
 }
 
 /// Result of execution.

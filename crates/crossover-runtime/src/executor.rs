@@ -314,7 +314,10 @@ impl Executor {
         let on_host = |id: BufferId| {
             buffers[id.0 as usize].as_ref().is_none_or(|buffer| buffer.is_valid_on(Device::HOST))
         };
-        let wait = placement != Placement::Auto || !launch.kernel.reads().all(on_host);
+        // A plan with a user's kernel always waits: the host may compute other bits, and where things run must not depend on
+        // how quick a compiler is.
+        let patient = placement != Placement::Auto || prepared.is_patient();
+        let wait = patient || !launch.kernel.reads().all(on_host);
         let executable = match prepared.executable(at, device.0, backend, wait) {
             Ok(Some(executable)) => executable,
             Ok(None) => {

@@ -32,6 +32,8 @@ pub struct Prepared {
     signatures: Vec<Signature>,
     /// Where a launch and the next can be one call: that call on every device.
     folds: Vec<Option<(PerDevice, Signature)>>,
+    /// Whether some kernel is a user's.
+    patient: bool,
     replay: Replay,
 }
 
@@ -43,7 +45,13 @@ impl Prepared {
         let folds = plan.launches.iter().map(fold).collect();
         let slots = plan.launches.iter().map(|_| slots()).collect();
         let signatures = plan.launches.iter().map(|l| Signature::new(&l.kernel)).collect();
-        Prepared { plan, slots, begun, signatures, folds, replay: Replay::default() }
+        let patient = plan.launches.iter().any(|l| l.kernel.is_custom());
+        Prepared { plan, slots, begun, signatures, folds, patient, replay: Replay::default() }
+    }
+
+    /// Whether the plan waits for kernels that are being compiled, wherever it runs.
+    pub(crate) fn is_patient(&self) -> bool {
+        self.patient
     }
 
     /// The plan.

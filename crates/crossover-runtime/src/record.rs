@@ -31,7 +31,10 @@ pub struct KernelEntry {
 }
 
 impl KernelRecord {
-    /// What the kernel computes: its kind and the operations of its text, in order.
+    /// What the text of a user's kernel starts with; its name follows.
+    pub const CUSTOM: &str = "// custom kernel ";
+
+    /// What the kernel computes: its kind and the operations of its text, in order, or the name that a user gave it.
     ///
     /// ```
     /// use crossover_runtime::KernelRecord;
@@ -42,6 +45,9 @@ impl KernelRecord {
     /// assert_eq!(record.name(), "exp+add");
     /// ```
     pub fn name(&self) -> String {
+        if let Some(rest) = self.source.strip_prefix(KernelRecord::CUSTOM) {
+            return rest.lines().next().unwrap_or_default().to_string();
+        }
         let mut out: Vec<&str> = Vec::new();
         // Calls stand behind an equals sign; definitions do not.
         for call in self.source.split(" = xo_").skip(1) {

@@ -27,11 +27,19 @@ pub struct SimOptions {
     pub copy_ns: u64,
     /// Bytes per nanosecond between host and device.
     pub copy_rate: u64,
+    /// Bytes per nanosecond between two such devices; `None` if their bytes go through the host.
+    pub peer_rate: Option<u64>,
 }
 
 impl Default for SimOptions {
     fn default() -> SimOptions {
-        SimOptions { capacity: 1 << 30, launch_ns: 3_600, copy_ns: 9_000, copy_rate: 55 }
+        SimOptions {
+            capacity: 1 << 30,
+            launch_ns: 3_600,
+            copy_ns: 9_000,
+            copy_rate: 55,
+            peer_rate: Some(200),
+        }
     }
 }
 
@@ -59,6 +67,7 @@ struct State {
     memory: Mutex<Memory>,
     faults: Mutex<Vec<Fault>>,
     clock_ns: AtomicU64,
+    peer_copies: AtomicU64,
     lost: AtomicBool,
 }
 
@@ -81,6 +90,7 @@ impl SimDevice {
                 memory: Mutex::new(Memory { next: BASE, ..Memory::default() }),
                 faults: Mutex::new(Vec::new()),
                 clock_ns: AtomicU64::new(0),
+                peer_copies: AtomicU64::new(0),
                 lost: AtomicBool::new(false),
             }),
         }
@@ -99,6 +109,11 @@ impl SimDevice {
     /// Virtual nanoseconds spent so far.
     pub fn clock_ns(&self) -> u64 {
         self.state.clock_ns.load(Ordering::Relaxed)
+    }
+
+    /// Copies that came straight from another such device.
+    pub fn peer_copies(&self) -> u64 {
+        self.state.peer_copies.load(Ordering::Relaxed)
     }
 
     /// Bytes allocated now.
@@ -144,12 +159,12 @@ impl State {
         })
     }
 
-    fn copied(&self, bytes: usize) -> Result<()> {
+    fn copied(&self, bytes: usize, rate: u64) -> Result<()> {
         self.check_lost("copying")?;
         if self.due(|f| if let Fault::Copy(k) = f { Some(k) } else { None }) {
             return Err(self.failure("copying", "injected fault"));
         }
-        let ns = self.options.copy_ns + bytes as u64 / self.options.copy_rate.max(1);
+        let ns = self.options.copy_ns + bytes as u64 / rate.max(1);
         self.clock_ns.fetch_add(ns, Ordering::Relaxed);
         Ok(())
     }
@@ -193,13 +208,29 @@ impl Backend for SimDevice {
     }
 
     fn upload(&self, from: &[u8], to: Block) -> Result<()> {
-        self.state.copied(from.len())?;
+        self.state.copied(from.len(), self.state.options.copy_rate)?;
         self.state.inner.upload(from, self.state.inner_block(to)?)
     }
 
     fn download(&self, from: Block, to: &mut [u8]) -> Result<()> {
-        self.state.copied(to.len())?;
+        self.state.copied(to.len(), self.state.options.copy_rate)?;
         self.state.inner.download(self.state.inner_block(from)?, to)
+    }
+
+    fn copy_from(&self, source: &dyn Backend, from: Block, to: Block, bytes: usize) -> Result<bool> {
+        let source = source.as_any().and_then(|any| any.downcast_ref::<SimDevice>());
+        let (Some(source), Some(rate)) = (source, self.state.options.peer_rate) else { return Ok(false) };
+        source.state.check_lost("copying")?;
+        self.state.copied(bytes, rate)?;
+        let mut moved = vec![0; bytes];
+        source.state.inner.download(source.state.inner_block(from)?, &mut moved)?;
+        self.state.inner.upload(&moved, self.state.inner_block(to)?)?;
+        self.state.peer_copies.fetch_add(1, Ordering::Relaxed);
+        Ok(true)
+    }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
     }
 
     fn prepare(&self, kernel: &Kernel) -> Result<Box<dyn Executable>> {

@@ -147,10 +147,11 @@
 //! ```
 
 pub use crossover_array::{
-    Array, Axes, Bound, Builder, Complex, DType, Device, Dims, Element, Error, Evaluation, Graph, Index,
-    Indices, KernelEntry, KernelRecord, Key, Kind, MatrixNorm, NanOrigin, Number, Operand, Padding, Pinned,
-    Result, Rows, Runtime, Scalar, Scatter, Shape, Side, Simd, Unique, bf16, einsum, eval_all, f16, fft,
-    gpu_gaps, gpus, io, keepdims, linalg, random, s, signal, with_device,
+    Array, Axes, Bound, Builder, Complex, CustomKernel, DType, Device, Dims, Element, Error, Evaluation,
+    Graph, Grid, Index, Indices, KernelEntry, KernelInputs, KernelOutput, KernelRecord, Key, Kind,
+    MatrixNorm, NanOrigin, Number, Operand, Padding, Pinned, Result, Rows, Runtime, Scalar, Scatter, Shape,
+    Side, Simd, Unique, bf16, einsum, eval_all, f16, fft, gpu_gaps, gpus, io, keepdims, linalg, random, s,
+    signal, with_device,
 };
 /// Graphs, ops, dtypes and the reference interpreter.
 pub use crossover_core as core;
@@ -168,7 +169,7 @@ pub use crossover_runtime as runtime;
 /// ```
 pub mod prelude {
     pub use crate::{
-        Array, Complex, DType, Device, Error, Index, Key, Padding, Runtime, Scatter, Side, eval_all,
-        keepdims, random, s,
+        Array, Complex, CustomKernel, DType, Device, Error, Index, Key, Padding, Runtime, Scatter, Side,
+        eval_all, keepdims, random, s,
     };
 }

@@ -106,6 +106,62 @@ fn contents_lost_with_their_device_are_a_device_error_and_the_rest_goes_on() {
     assert_eq!(again[0].host_bytes().unwrap(), expected(), "the input was valid on the host too");
 }
 
+/// A machine of two simulated devices.
+fn pair(options: SimOptions) -> ([SimDevice; 2], Arc<Machine>) {
+    let host: Arc<dyn Backend> = Arc::new(CpuBackend::builder().threads(1).build().unwrap());
+    let sims = [SimDevice::new(host.clone(), options), SimDevice::new(host.clone(), options)];
+    let machine = Machine::new(host, sims.iter().map(|s| Arc::new(s.clone()) as Arc<dyn Backend>).collect());
+    (sims, machine.unwrap())
+}
+
+#[test]
+fn bytes_go_from_device_to_device_without_the_host_where_they_can() {
+    for (rate, straight) in [(Some(200), 1), (None, 0)] {
+        let ([first, second], machine) = pair(SimOptions { peer_rate: rate, ..SimOptions::default() });
+        let executor = Executor::new(machine.clone(), Options::default(), Placement::On(Device(1)));
+        let out = executor.evaluate(&graph(), &[input(&machine)]).unwrap();
+        assert_eq!(out[0].valid_on().as_slice(), [Device(1)]);
+        let (_, moved) = out[0].on(Device(2)).unwrap();
+        assert!(moved && !out[0].on(Device(2)).unwrap().1, "once is enough");
+        assert_eq!(out[0].valid_on().as_slice(), [Device(1), Device(2)], "the host has no part in it");
+        assert_eq!((first.peer_copies(), second.peer_copies()), (0, straight));
+        first.lose();
+        assert_eq!(out[0].valid_on().len(), 2);
+        let mut bytes = vec![0; out[0].bytes()];
+        second.download(out[0].on(Device(2)).unwrap().0, &mut bytes).unwrap();
+        assert_eq!(bytes, expected());
+    }
+}
+
+#[test]
+fn a_copy_between_devices_that_fails_leaves_the_source_as_it_was() {
+    let ([_, second], machine) = pair(SimOptions::default());
+    let executor = Executor::new(machine.clone(), Options::default(), Placement::On(Device(1)));
+    let out = executor.evaluate(&graph(), &[input(&machine)]).unwrap();
+    second.inject(Fault::Copy(0));
+    assert!(matches!(out[0].on(Device(2)), Err(Error::Device { .. })));
+    assert_eq!((out[0].valid_on().as_slice(), second.used()), (&[Device(1)][..], 0));
+    assert_eq!(out[0].host_bytes().unwrap(), expected());
+}
+
+#[test]
+fn arrays_move_between_gpus_and_an_absent_one_is_named() {
+    let (sims, machine) = pair(SimOptions::default());
+    let executor = Executor::new(machine, Options::default(), Placement::Host);
+    let runtime = crossover::Runtime::from_executor(executor);
+    runtime.scope(|| {
+        let x = crossover::Array::arange(100).to_device(crossover::Device::Cuda(0)).unwrap();
+        let y = x.exp().to_device(crossover::Device::Cuda(0)).unwrap();
+        assert_eq!(y.device(), crossover::Device::Cuda(0));
+        let there = y.to_device(crossover::Device::Cuda(1)).unwrap();
+        assert_eq!(there.device(), crossover::Device::Cuda(1));
+        assert_eq!(sims[1].peer_copies(), 1);
+        let error = y.to_device(crossover::Device::Cuda(2)).unwrap_err();
+        let want = "there is no device cuda:2: the machine has 2 GPUs, cuda:0 to cuda:1";
+        assert!(error.to_string().starts_with(want), "{error}");
+    });
+}
+
 #[test]
 fn memory_of_the_device_is_given_back() {
     let s = setup(SimOptions::default(), Placement::On(SIM));

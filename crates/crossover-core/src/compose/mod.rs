@@ -11,6 +11,7 @@ mod bernoulli;
 mod choice;
 mod contract;
 mod convolve;
+mod custom;
 mod diff;
 mod einsum;
 mod exponential;
@@ -47,6 +48,7 @@ pub use self::{
     choice::{categorical, choice},
     contract::{cross, diagonal, outer, tensordot, trace, vecdot},
     convolve::{ConvolveMethod, convolve, correlate, fft_pays, quick_length},
+    custom::custom,
     diff::diff,
     einsum::einsum,
     exponential::exponential,

@@ -16,6 +16,7 @@ impl Op {
             Op::Take { .. } | Op::Gather { .. } | Op::SearchSorted { .. } | Op::Compress { .. } => 2,
             Op::Sample(_) | Op::MatMul => 2,
             Op::Linalg(op) => op.arity(),
+            Op::Custom(kernel) => kernel.inputs().len(),
             Op::Concat { .. } => return None,
             _ => 1,
         })
@@ -96,6 +97,7 @@ impl Op {
             Op::Fft { kind, axes, .. } => kind.infer(axes, args[0]),
             Op::Linalg(op) => op.infer(args),
             Op::Convolve { mode, .. } => convolve::infer(*mode, args),
+            Op::Custom(kernel) => kernel.infer(args),
             _ => Ok(Type { dtype: args[0].dtype, shape: self.infer_view(&args[0].shape)? }),
         }
     }

@@ -20,7 +20,7 @@ use std::hash::{Hash, Hasher};
 use smallvec::SmallVec;
 
 pub use self::op::{Axes, Op, Type};
-use crate::{DType, Error, Result, Scalar, Shape};
+use crate::{DType, Error, Result, Scalar, Shape, custom::CustomKernel};
 
 /// A node of a graph, by position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -144,7 +144,26 @@ impl Graph {
 
     /// Reads the text form. See [`Graph`]'s `Display` for how it is written.
     pub fn parse(text: &str) -> Result<Graph> {
-        read::graph(text)
+        read::graph(text, &[])
+    }
+
+    /// As [`Graph::parse`], for text that calls kernels of the user's: these, by their names.
+    ///
+    /// ```
+    /// use crossover_core::{DType, Graph, custom::CustomKernel};
+    /// let twice = CustomKernel::builder("twice")
+    ///     .input("x", DType::F32)
+    ///     .output("out", DType::F32)
+    ///     .elementwise("out = 2 * x", |x: f32| 2.0 * x)
+    ///     .build()?;
+    /// let text = "graph {\n%x = input f32[3]\n%y = custom %x kernel twice\nreturn %y\n}";
+    /// let graph = Graph::parse_with(text, &[twice])?;
+    /// assert!(graph.to_string().contains("custom %0 kernel twice"));
+    /// assert!(Graph::parse(text).unwrap_err().to_string().contains("Graph::parse_with"));
+    /// # Ok::<(), crossover_core::Error>(())
+    /// ```
+    pub fn parse_with(text: &str, kernels: &[CustomKernel]) -> Result<Graph> {
+        read::graph(text, kernels)
     }
 
     /// Checks every invariant. See `verify.rs` for the list.

@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use crate::{
     DType, Layout, Shape, Span,
+    custom::CustomKernel,
     ops::{
         MapOp,
         convolve::{Boundary, ConvolveMode},
@@ -178,6 +179,8 @@ pub enum Op {
         /// What lies outside the values.
         boundary: Boundary,
     },
+    /// A kernel that a user has written. What it computes is its own affair: see [`crate::custom`].
+    Custom(CustomKernel),
 }
 
 impl Op {
@@ -214,6 +217,7 @@ impl Op {
             Op::Fft { kind, .. } => kind.name(),
             Op::Linalg(op) => op.name(),
             Op::Convolve { .. } => "convolve",
+            Op::Custom(kernel) => kernel.name(),
         }
     }
 
@@ -238,9 +242,9 @@ impl Op {
         )
     }
 
-    /// Whether every device gives the same bits; otherwise an error bound is stated.
+    /// Whether every device gives the same bits; otherwise an error bound is stated, or the user's kernel decides.
     pub fn is_exact(&self) -> bool {
-        !matches!(self, Op::MatMul | Op::Fft { .. } | Op::Linalg(_))
+        !matches!(self, Op::MatMul | Op::Fft { .. } | Op::Linalg(_) | Op::Custom(_))
     }
 
     /// Whether each element of the result depends on one element of each operand, at the same index.
@@ -265,6 +269,7 @@ impl Op {
                 | Op::Fft { .. }
                 | Op::Linalg(_)
                 | Op::Convolve { .. }
+                | Op::Custom(_)
         )
     }
 }

@@ -12,9 +12,11 @@ use super::{
     Graph, NodeId, Op,
     lexer::{Lexer, Token, excerpt},
     literal::{self, read_dtype, read_list, read_number, read_shape},
+    write::CUSTOM,
 };
 use crate::{
     Error, Layout, Result, Scalar, Shape, Span,
+    custom::CustomKernel,
     graph::Type,
     ops::{
         MapOp,
@@ -30,9 +32,9 @@ use crate::{
 /// Largest slot number a scalar may name; slots below a named one are filled, so text must not choose freely.
 const MAX_SLOT: u32 = 1 << 16;
 
-pub(super) fn graph(text: &str) -> Result<Graph> {
+pub(super) fn graph(text: &str, kernels: &[CustomKernel]) -> Result<Graph> {
     let mut lexer = Lexer::new(text);
-    let graph = read(&mut lexer)?;
+    let graph = read_with(&mut lexer, kernels)?;
     lexer.skip_lines();
     match lexer.peek() {
         Token::End => Ok(graph),
@@ -42,10 +44,14 @@ pub(super) fn graph(text: &str) -> Result<Graph> {
 
 /// Reads `graph { … }`, leaving what follows.
 pub(crate) fn read(lexer: &mut Lexer<'_>) -> Result<Graph> {
+    read_with(lexer, &[])
+}
+
+fn read_with<'a>(lexer: &mut Lexer<'a>, kernels: &'a [CustomKernel]) -> Result<Graph> {
     lexer.skip_lines();
     lexer.expect_word("graph")?;
     lexer.expect('{')?;
-    let mut reader = Reader { graph: Graph::new(), names: HashMap::new(), slots: HashSet::new() };
+    let mut reader = Reader { graph: Graph::new(), names: HashMap::new(), slots: HashSet::new(), kernels };
     loop {
         lexer.skip_lines();
         match lexer.peek() {
@@ -76,6 +82,8 @@ struct Reader<'a> {
     names: HashMap<&'a str, NodeId>,
     /// Scalar slots whose value the text has given.
     slots: HashSet<u32>,
+    /// What the text may call, beside the operations there are.
+    kernels: &'a [CustomKernel],
 }
 
 impl<'a> Reader<'a> {
@@ -166,6 +174,7 @@ impl<'a> Reader<'a> {
                 Op::Convolve { mode, boundary }
             }
             "matmul" => Op::MatMul,
+            CUSTOM => self.custom(lexer)?,
             "cast" => {
                 lexer.expect_word("to")?;
                 Op::Cast(read_dtype(lexer)?)
@@ -227,6 +236,20 @@ impl<'a> Reader<'a> {
                 Op::Strided(Layout { shape, strides, offset: read_number(lexer, "an offset")? })
             }
         })
+    }
+
+    /// `kernel name`, one of those that the caller has.
+    fn custom(&self, lexer: &mut Lexer<'a>) -> Result<Op> {
+        lexer.expect_word("kernel")?;
+        let name = lexer.word("the name of a kernel")?;
+        match self.kernels.iter().find(|kernel| kernel.name() == name) {
+            Some(kernel) => Ok(Op::Custom(kernel.clone())),
+            None => Err(lexer.wrong(format!(
+                "`{}` is a kernel that a user has written, and text does not hold its code; build it and give it to \
+                 Graph::parse_with",
+                excerpt(name)
+            ))),
+        }
     }
 
     /// `dtype value [slot n]`
@@ -376,7 +399,7 @@ fn read_span(lexer: &mut Lexer<'_>, axis: Option<usize>) -> Result<Span> {
 }
 
 /// Ops that are neither elementwise nor reductions and take operands.
-const OTHERS: [&str; 26] = [
+const OTHERS: [&str; 27] = [
     "argsort",
     "cast",
     "compress",
@@ -384,6 +407,7 @@ const OTHERS: [&str; 26] = [
     "convolve",
     "cumulative_prod",
     "cumulative_sum",
+    CUSTOM,
     "expand",
     "fft",
     "flip",

@@ -15,11 +15,17 @@
 //! `{:#}` adds the type of every result (`%3: f32[4096, 1024] = …`), which the reader checks. Slices are written
 //! `start:stop:step` as in Python, without a stop where the walk back ends at index 0, and `startxlength` for the
 //! one thing Python cannot say, an entry repeated.
+//!
+//! A kernel that a user has written is `custom %0, %1 kernel saxpy`. Text holds its name and not its code, so reading it
+//! needs the kernel: [`Graph::parse_with`].
 
 use std::fmt::{self, Display};
 
 use super::{Graph, Node, NodeId, Op, literal};
 use crate::{Layout, Span, ops::fft::FftKind};
+
+/// The word for kernels that users have written.
+pub(super) const CUSTOM: &str = "custom";
 
 impl Display for NodeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -36,7 +42,9 @@ impl Display for Graph {
             if f.alternate() {
                 write!(f, ": {}", node.ty)?;
             }
-            write!(f, " = {}", node.op.name())?;
+            // A user's kernel could have any name, so it is no word of its own.
+            let word = if matches!(node.op, Op::Custom(_)) { CUSTOM } else { node.op.name() };
+            write!(f, " = {word}")?;
             join(f, " ", &node.args)?;
             match node.op {
                 Op::Scalar { slot, dtype } => {
@@ -106,6 +114,7 @@ fn attributes(f: &mut fmt::Formatter<'_>, node: &Node) -> fmt::Result {
         }
         Op::Linalg(op) => op.flag().map_or(Ok(()), |flag| write!(f, " {flag}")),
         Op::Convolve { mode, boundary } => write!(f, " mode {} boundary {}", mode.name(), boundary.name()),
+        Op::Custom(kernel) => write!(f, " kernel {}", kernel.name()),
         Op::Scalar { .. } | Op::Map(_) | Op::Where | Op::MatMul => Ok(()),
     }
 }

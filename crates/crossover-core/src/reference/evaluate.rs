@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     DType, Element, Error, Graph, Result, Scalar, Shape,
+    custom::{CustomKernel, Room, Values},
     graph::{Node, Op},
     ops::select,
     philox,
@@ -133,9 +134,21 @@ fn evaluate_node(node: &Node, args: &[&Tensor]) -> Result<Tensor> {
         Op::MatMul => elements(node, matmul(args[0], args[1])),
         Op::Fft { kind, axes, scale } => elements(node, fft(*kind, axes, *scale, &node.ty.shape, args[0])),
         Op::Linalg(op) => elements(node, linalg(*op, args)?),
+        Op::Custom(kernel) => custom(kernel, node, args),
         Op::Convolve { mode, boundary } => elements(node, convolve(*mode, *boundary, &node.ty.shape, args)),
         view => elements(node, movement::view(view, &node.ty.shape, args[0])),
     }
+}
+
+/// What the closure of a user's kernel computes.
+fn custom(kernel: &CustomKernel, node: &Node, args: &[&Tensor]) -> Result<Tensor> {
+    let rooms: Vec<Room> = args.iter().map(|arg| Room::new(&arg.bytes)).collect();
+    let values: Vec<Values<'_>> =
+        args.iter().zip(&rooms).map(|(arg, room)| Values::new(arg.dtype, &arg.shape, room.bytes())).collect();
+    let mut out = Room::default();
+    out.resize(node.ty.shape.size() * node.ty.dtype.size());
+    kernel.run(&values, &node.ty.shape, out.bytes_mut())?;
+    Ok(Tensor { dtype: node.ty.dtype, shape: node.ty.shape.clone(), bytes: out.bytes().to_vec() })
 }
 
 fn index_along(shape: &Shape, axis: usize, position: usize) -> Scalar {

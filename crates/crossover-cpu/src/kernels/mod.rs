@@ -2,6 +2,7 @@
 
 mod compress;
 mod convolve;
+mod custom;
 mod fft;
 mod gather;
 mod linalg;
@@ -18,6 +19,7 @@ mod walk;
 
 pub use compress::Compress;
 pub use convolve::convolve;
+pub use custom::Custom;
 pub use fft::fft;
 pub use gather::Gather;
 pub use linalg::linalg;

@@ -3,9 +3,13 @@
 //! `crossover-gpu-proof [FOLDER] [--quick] [--only NAME] [--seconds N] [--cases N]`. Writes `proof.json` into the folder
 //! (default `out`). Exit code 0: every bit agrees; 1: something differs; 2: it could not run, and why.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
-use crossover_cuda::proof::{Options, run};
+use crossover_cuda::proof::{Options, Report, Section, run};
+use serde_json::{Map, Value, json};
 
 const HELP: &str = "\
 usage: crossover-gpu-proof [FOLDER] [--quick] [--only NAME] [--seconds N] [--cases N]
@@ -36,6 +40,47 @@ fn parse() -> Result<(Options, PathBuf), String> {
     Ok((options, folder))
 }
 
+fn section(section: &Section) -> Value {
+    let figures: Map<String, Value> =
+        section.figures.iter().map(|(name, value)| (name.to_string(), json!(value))).collect();
+    json!({
+        "name": section.name,
+        "checked": section.checked,
+        "mismatches": section.mismatches,
+        "examples": section.examples,
+        "seconds": section.seconds,
+        "figures": (!figures.is_empty()).then_some(figures),
+        "cut_short": section.cut_short,
+    })
+}
+
+/// Writes `proof.json`; a folder that cannot be written is reported and not fatal.
+fn write(report: &Report, folder: &Path, seconds: f64) {
+    let machine = &report.machine;
+    let value = json!({
+        "machine": {
+            "device": machine.device,
+            "architecture": machine.architecture,
+            "multiprocessors": machine.multiprocessors,
+            "driver": machine.driver,
+            "nvrtc": machine.nvrtc,
+            "host_threads": machine.host_threads,
+        },
+        "holds": report.holds(),
+        "checked": report.checked(),
+        "mismatches": report.mismatches(),
+        "failures": report.failures,
+        "seconds": seconds,
+        "sections": report.sections.iter().map(section).collect::<Vec<_>>(),
+    });
+    let path = folder.join("proof.json");
+    if let Err(error) =
+        std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, format!("{value:#}\n")))
+    {
+        println!("could not write {}: {error}", path.display());
+    }
+}
+
 fn main() -> ExitCode {
     let (options, folder) = match parse() {
         Ok(parsed) => parsed,
@@ -44,7 +89,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match run(&options, &folder) {
+    match run(&options, |report, seconds| write(report, &folder, seconds)) {
         Ok(report) => {
             print!("{}", report.summary());
             if report.holds() { ExitCode::SUCCESS } else { ExitCode::from(1) }

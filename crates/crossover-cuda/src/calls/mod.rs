@@ -9,6 +9,7 @@
 
 mod compress;
 mod convolve;
+mod custom;
 mod decompose;
 mod libraries;
 mod lookup;
@@ -63,9 +64,25 @@ pub fn programs(call: &Call) -> Option<Vec<Program>> {
         CallOp::Compress => vec![compress::compress(call)],
         CallOp::Scan { op, axis } => vec![scan::scan(call, *op, *axis)],
         CallOp::Convolve { mode, boundary } => vec![convolve::convolve(call, *mode, *boundary)],
+        CallOp::Custom(kernel) => vec![custom::elementwise(call, kernel)?],
         _ => return None,
     })
 }
+
+/// The files of our own kernels, by name. Every text that is compiled has some of them in it, as they are.
+pub const FILES: [(&str, &str); 11] = [
+    ("compress.cu", include_str!("../kernels/compress.cu")),
+    ("convolve.cu", include_str!("../kernels/convolve.cu")),
+    ("copy.cu", include_str!("../kernels/copy.cu")),
+    ("matrix.cu", include_str!("../kernels/matrix.cu")),
+    ("radix.cu", include_str!("../kernels/radix.cu")),
+    ("scan.cu", include_str!("../kernels/scan.cu")),
+    ("scatter.cu", include_str!("../kernels/scatter.cu")),
+    ("search.cu", include_str!("../kernels/search.cu")),
+    ("sort.cu", include_str!("../kernels/sort.cu")),
+    ("spectrum.cu", include_str!("../kernels/spectrum.cu")),
+    ("take.cu", include_str!("../kernels/take.cu")),
+];
 
 /// What is made of the modules of a call.
 #[derive(Debug)]
@@ -111,6 +128,9 @@ impl Plan {
 
 /// Every text that a call is made of, whoever runs it; for tests that compile without a device.
 pub fn texts(call: &Call) -> Vec<String> {
+    if let CallOp::Custom(kernel) = &call.op {
+        return custom::text(call, kernel).ok().flatten().into_iter().collect();
+    }
     let plan = Plan::new(call).ok();
     plan.map_or_else(Vec::new, |plan| plan.programs().iter().map(|p| p.text.clone()).collect())
 }
@@ -158,6 +178,9 @@ pub(crate) fn begin(open: &Arc<Open>, call: &Call) -> Result<Option<Box<dyn Comi
     if matches!(call.op, CallOp::MatMul | CallOp::Linear { .. }) {
         return Ok(None);
     }
+    if let CallOp::Custom(kernel) = &call.op {
+        return custom::begin(open, call, kernel).map(Some);
+    }
     let refused = |what: String| Error::Unsupported { device: open.gpu.name().to_string(), what };
     let plan = Plan::new(call).map_err(refused)?;
     plan.check(open, call).map_err(|error| refused(format!("{}: {error}", call_name(call))))?;
@@ -176,4 +199,17 @@ fn call_name(call: &Call) -> &'static str {
 /// Makes a call ready that needs no compiler.
 pub(crate) fn prepare(open: &Arc<Open>, call: &Call) -> Result<Box<dyn Executable>> {
     Ok(Box::new(MatMul::new(open, call)?))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_file_of_kernels_is_listed() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/kernels");
+        let names =
+            std::fs::read_dir(folder).unwrap().flatten().filter_map(|e| e.file_name().into_string().ok());
+        let mut found: Vec<String> = names.filter(|name| name.ends_with(".cu")).collect();
+        found.sort();
+        assert_eq!(found, super::FILES.map(|(name, _)| name));
+    }
 }

@@ -25,6 +25,8 @@ pub(crate) struct Ready {
     entries: Vec<Entry>,
     /// Bytes of scratch; programs of one call use the same, one after another.
     pub(crate) scratch: usize,
+    /// Where launches are counted.
+    compilations: Vec<Arc<Compilation>>,
     /// Keeps the functions of the entries valid.
     _modules: Vec<Arc<Module>>,
 }
@@ -46,7 +48,8 @@ impl Ready {
             scratch = scratch.max(program.scratch);
             modules.push(module);
         }
-        Ok(Ready { entries, scratch, _modules: modules })
+        let compilations = programs.iter().map(|(_, compilation)| compilation.clone()).collect();
+        Ok(Ready { entries, scratch, compilations, _modules: modules })
     }
 
     /// Queues the launches of a range of steps.
@@ -116,6 +119,7 @@ impl Executable for OwnCall {
         // SAFETY: the launch was checked against the call, so every element lies inside its block; indices are clamped or
         // looked at before they are used.
         let queued = unsafe { self.ready.queue(&self.open, 0..self.ready.len(), &inputs, output, scratch) };
+        self.ready.compilations.iter().for_each(|compilation| compilation.launched());
         if bytes > 0 {
             // In the order of the stream: the launches above come first.
             self.open.give(scratch, bytes);

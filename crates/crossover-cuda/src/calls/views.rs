@@ -15,28 +15,9 @@ pub(super) struct Views<const N: usize> {
 
 impl<const N: usize> Views<N> {
     pub(super) fn new(dims: &[usize], strides: [&[isize]; N]) -> Views<N> {
-        let mut out = Views { dims: Vec::new(), strides: std::array::from_fn(|_| Vec::new()) };
-        for (axis, &n) in dims.iter().enumerate().filter(|&(_, &n)| n != 1) {
-            let step = |k: usize| strides[k][axis];
-            let merges = (0..N).all(|k| out.strides[k].last().is_some_and(|&s| s == step(k) * n as isize));
-            match out.dims.last_mut() {
-                Some(last) if merges => *last *= n,
-                _ => {
-                    out.dims.push(n);
-                    out.strides.iter_mut().for_each(|s| s.push(0));
-                }
-            }
-            for (k, s) in out.strides.iter_mut().enumerate() {
-                if let Some(last) = s.last_mut() {
-                    *last = step(k);
-                }
-            }
-        }
-        if out.dims.is_empty() {
-            out.dims.push(1);
-            out.strides.iter_mut().for_each(|s| s.push(0));
-        }
-        out
+        let (dims, merged) = merge(dims, &strides);
+        let mut merged = merged.into_iter();
+        Views { dims, strides: std::array::from_fn(|_| merged.next().unwrap_or_default()) }
     }
 
     pub(super) fn rank(&self) -> usize {
@@ -74,6 +55,31 @@ impl Views<1> {
         }
         self
     }
+}
+
+/// Dims and the strides of any number of arrays, neighbouring axes merged where all allow it; never without an axis.
+pub(super) fn merge(dims: &[usize], strides: &[&[isize]]) -> (Vec<usize>, Vec<Vec<isize>>) {
+    let (mut kept, mut steps): (Vec<usize>, Vec<Vec<isize>>) = (Vec::new(), vec![Vec::new(); strides.len()]);
+    for (axis, &n) in dims.iter().enumerate().filter(|&(_, &n)| n != 1) {
+        let follows = |(s, all): (&Vec<isize>, &&[isize])| s.last() == Some(&(all[axis] * n as isize));
+        match kept.last_mut() {
+            Some(last) if steps.iter().zip(strides).all(follows) => *last *= n,
+            _ => {
+                kept.push(n);
+                steps.iter_mut().for_each(|s| s.push(0));
+            }
+        }
+        for (s, all) in steps.iter_mut().zip(strides) {
+            if let Some(last) = s.last_mut() {
+                *last = all[axis];
+            }
+        }
+    }
+    if kept.is_empty() {
+        kept.push(1);
+        steps.iter_mut().for_each(|s| s.push(0));
+    }
+    (kept, steps)
 }
 
 /// All entries but one.

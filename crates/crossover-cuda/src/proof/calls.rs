@@ -32,15 +32,21 @@ pub const KINDS: [&str; 8] =
     ["take", "gather", "scatter", "sort", "argsort", "searchsorted", "compress", "scan"];
 
 /// Logical values under a layout.
-struct Array {
+pub(super) struct Array {
     tensor: Tensor,
     layout: Layout,
     bytes: Vec<u8>,
 }
 
 impl Array {
+    /// Row-major without gaps, from the start of its block.
+    pub(super) fn plain(tensor: Tensor) -> Array {
+        let (layout, bytes) = (Layout::contiguous(tensor.shape.clone()), tensor.bytes.clone());
+        Array { tensor, layout, bytes }
+    }
+
     /// Axes in any order, some reversed, behind some other elements.
-    fn new(random: &mut Random, tensor: Tensor) -> Array {
+    pub(super) fn new(random: &mut Random, tensor: Tensor) -> Array {
         let shape = tensor.shape.clone();
         let mut axes: Vec<usize> = (0..shape.rank()).collect();
         if random.chance(60) {
@@ -87,7 +93,7 @@ impl Array {
 }
 
 /// Puts operands and op together; `None` where the op has no such operands.
-fn case(name: String, op: Op, call: CallOp, operands: Vec<Array>) -> Option<CallCase> {
+pub(super) fn case(name: String, op: Op, call: CallOp, operands: Vec<Array>) -> Option<CallCase> {
     let mut graph = Graph::new();
     let mut ids = Vec::new();
     for operand in &operands {
@@ -113,7 +119,7 @@ fn case(name: String, op: Op, call: CallOp, operands: Vec<Array>) -> Option<Call
     Some(CallCase { name, call, operands: operands.into_iter().map(|a| a.bytes).collect(), want: want.bytes })
 }
 
-fn shape(random: &mut Random, large: bool) -> Vec<usize> {
+pub(super) fn shape(random: &mut Random, large: bool) -> Vec<usize> {
     let small: [&[usize]; 8] =
         [&[1], &[5], &[3, 4], &[2, 3, 4], &[5, 1, 30], &[1, 40, 2], &[0, 3], &[2, 3, 2, 4]];
     let more: [&[usize]; 6] = [&[2500], &[2, 1100], &[1030, 2], &[7, 33, 20], &[3, 2100], &[300, 16]];

@@ -6,20 +6,20 @@
 pub mod apply;
 pub mod calls;
 pub mod cases;
+pub mod custom;
 mod dense;
 pub mod generate;
 mod host;
 pub mod interpreter;
-pub mod json;
 pub mod planned;
 pub mod random;
 mod report;
 mod session;
 mod timing;
 
-use std::{path::Path, time::Instant};
+use std::time::Instant;
 
-pub use report::{Report, Section};
+pub use report::{Host, Report, Section};
 use session::Session;
 
 use crate::Result;
@@ -43,8 +43,9 @@ impl Default for Options {
     }
 }
 
-/// Runs every section asked for on device 0, printing progress; writes `proof.json` into a folder.
-pub fn run(options: &Options, folder: &Path) -> Result<Report> {
+/// Runs every section asked for on device 0, printing progress. `keep` gets what is known after every part, with the seconds
+/// so far, so that a later part that hangs or dies loses nothing.
+pub fn run(options: &Options, keep: impl Fn(&Report, f64)) -> Result<Report> {
     let start = Instant::now();
     let session = Session::open(start, options.seconds)?;
     session.introduce();
@@ -67,8 +68,7 @@ pub fn run(options: &Options, folder: &Path) -> Result<Report> {
             Ok(sections) => report.sections.extend(sections),
             Err(error) => report.failures.push(format!("{name}: {error}")),
         }
-        // After every part, so that a later one that hangs or dies loses nothing.
-        report.write(folder, start.elapsed().as_secs_f64());
+        keep(&report, start.elapsed().as_secs_f64());
     }
     Ok(report)
 }

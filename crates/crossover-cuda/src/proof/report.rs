@@ -1,8 +1,4 @@
-//! Results of the proof: for people on standard output, for machines as JSON.
-
-use std::path::Path;
-
-use super::json::Json;
+//! Results of the proof, for people; the program writes them for machines.
 
 /// What one check found.
 #[derive(Debug, Clone, Default)]
@@ -17,8 +13,8 @@ pub struct Section {
     pub examples: Vec<String>,
     /// Seconds it took.
     pub seconds: f64,
-    /// Measurements, for timings.
-    pub figures: Option<Json>,
+    /// Measurements, for timings: each a number with its unit in its name.
+    pub figures: Vec<(&'static str, f64)>,
     /// Whether time ran out before everything was checked.
     pub cut_short: bool,
 }
@@ -26,8 +22,10 @@ pub struct Section {
 impl Section {
     /// A line for people.
     pub fn line(&self) -> String {
-        if let Some(figures) = &self.figures {
-            return format!("{:<44} {figures}", self.name);
+        if !self.figures.is_empty() {
+            let figures: Vec<String> =
+                self.figures.iter().map(|(name, value)| format!("{name} {value}")).collect();
+            return format!("{:<44} {}", self.name, figures.join("  "));
         }
         let cut = if self.cut_short { "  (time ran out)" } else { "" };
         let verdict =
@@ -39,24 +37,30 @@ impl Section {
         }
         line
     }
+}
 
-    fn json(&self) -> Json {
-        Json::Object(vec![
-            ("name", self.name.as_str().into()),
-            ("checked", self.checked.into()),
-            ("mismatches", self.mismatches.into()),
-            ("examples", (&self.examples).into()),
-            ("seconds", self.seconds.into()),
-            ("figures", self.figures.clone().into()),
-            ("cut_short", self.cut_short.into()),
-        ])
-    }
+/// What the proof ran on.
+#[derive(Debug, Clone)]
+pub struct Host {
+    /// The GPU.
+    pub device: String,
+    /// What kernels were compiled for.
+    pub architecture: String,
+    /// Streaming multiprocessors.
+    pub multiprocessors: i32,
+    /// Version of the driver, as it counts.
+    pub driver: i32,
+    /// Version of the compiler.
+    pub nvrtc: String,
+    /// Threads of the CPU.
+    pub host_threads: usize,
 }
 
 /// Everything that was found.
 #[derive(Debug)]
 pub struct Report {
-    machine: Json,
+    /// What it ran on.
+    pub machine: Host,
     /// One per check.
     pub sections: Vec<Section>,
     /// Parts that could not be run to their end.
@@ -65,7 +69,7 @@ pub struct Report {
 
 impl Report {
     /// An empty report about a machine.
-    pub fn new(machine: Json) -> Report {
+    pub fn new(machine: Host) -> Report {
         Report { machine, sections: Vec::new(), failures: Vec::new() }
     }
 
@@ -84,28 +88,10 @@ impl Report {
         self.mismatches() == 0 && self.failures.is_empty()
     }
 
-    /// Writes `proof.json`; a folder that cannot be written is reported and not fatal.
-    pub fn write(&self, folder: &Path, seconds: f64) {
-        let value = Json::Object(vec![
-            ("machine", self.machine.clone()),
-            ("holds", self.holds().into()),
-            ("checked", self.checked().into()),
-            ("mismatches", self.mismatches().into()),
-            ("failures", (&self.failures).into()),
-            ("seconds", seconds.into()),
-            ("sections", self.sections.iter().map(Section::json).collect::<Vec<_>>().into()),
-        ]);
-        let text = format!("{value}\n");
-        let path = folder.join("proof.json");
-        if let Err(error) = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, text)) {
-            println!("could not write {}: {error}", path.display());
-        }
-    }
-
     /// Lines for people: only what differs, and the totals.
     pub fn summary(&self) -> String {
         let mut out = String::from("== summary\n");
-        for section in self.sections.iter().filter(|s| s.mismatches > 0 || s.figures.is_some()) {
+        for section in self.sections.iter().filter(|s| s.mismatches > 0 || !s.figures.is_empty()) {
             out.push_str(&format!("{}\n", section.line()));
         }
         for failure in &self.failures {
@@ -115,7 +101,7 @@ impl Report {
         out.push_str(&format!(
             "{verdict}: {} results compared in {} checks, {} differ\n",
             self.checked(),
-            self.sections.iter().filter(|s| s.figures.is_none()).count(),
+            self.sections.iter().filter(|s| s.figures.is_empty()).count(),
             self.mismatches()
         ));
         out

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::json::Json;
+use super::Host;
 use crate::{Arguments, Gpu, Memory, Module, Nvrtc, Result};
 use crossover_codegen::{Limits, Source, fused_within};
 use crossover_core::Scalar;
@@ -59,16 +59,16 @@ impl Session {
         println!("NVRTC {major}.{minor} at {}; {} host threads", self.nvrtc.location(), threads());
     }
 
-    pub(super) fn describe(&self) -> Json {
+    pub(super) fn describe(&self) -> Host {
         let (major, minor) = self.nvrtc.version();
-        Json::Object(vec![
-            ("device", (self.gpu.name()).into()),
-            ("architecture", self.architecture.as_str().into()),
-            ("multiprocessors", (self.gpu.multiprocessors()).into()),
-            ("driver", (self.gpu.driver_version()).into()),
-            ("nvrtc", (format!("{major}.{minor}")).into()),
-            ("host_threads", (threads()).into()),
-        ])
+        Host {
+            device: self.gpu.name().to_string(),
+            architecture: self.architecture.clone(),
+            multiprocessors: self.gpu.multiprocessors(),
+            driver: self.gpu.driver_version(),
+            nvrtc: format!("{major}.{minor}"),
+            host_threads: threads(),
+        }
     }
 
     /// Whether no new piece of work should start.

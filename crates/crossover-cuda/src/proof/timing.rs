@@ -1,6 +1,6 @@
 //! First timings of generated kernels: CUDA events, medians, inputs that do not fit the cache.
 
-use super::{Options, Section, generate::reach, json::Json, random::fill, session::Session};
+use super::{Options, Section, generate::reach, random::fill, session::Session};
 use crate::{Memory, Result};
 use crossover_codegen::samples::{self, Builder};
 use crossover_core::{DType, Element, Scalar};
@@ -58,12 +58,12 @@ pub(super) fn run(session: &Session, options: &Options) -> Result<Vec<Section>> 
         if roof == 0.0 {
             roof = rate;
         }
-        let figures = Json::Object(vec![
-            ("milliseconds", ((milliseconds * 1e5).round() / 1e5).into()),
-            ("gigabytes_per_second", (rate.round()).into()),
-            ("of_copy", ((rate / roof * 1000.0).round() / 1000.0).into()),
-        ]);
-        let section = Section { name: bench.name.to_string(), figures: Some(figures), ..Section::default() };
+        let figures = vec![
+            ("milliseconds", (milliseconds * 1e5).round() / 1e5),
+            ("gigabytes_per_second", rate.round()),
+            ("of_copy", (rate / roof * 1000.0).round() / 1000.0),
+        ];
+        let section = Section { name: bench.name.to_string(), figures, ..Section::default() };
         println!("{}", section.line());
         out.push(section);
     }
@@ -86,12 +86,8 @@ fn driver_copy(session: &Session) -> Result<Section> {
     }
     let milliseconds = median(times);
     let rate = (2 * bytes) as f64 / milliseconds / 1e6;
-    let figures = Json::Object(vec![
-        ("milliseconds", milliseconds.into()),
-        ("gigabytes_per_second", rate.round().into()),
-    ]);
-    let section =
-        Section { name: "driver copy 1 GiB".to_string(), figures: Some(figures), ..Section::default() };
+    let figures = vec![("milliseconds", milliseconds), ("gigabytes_per_second", rate.round())];
+    let section = Section { name: "driver copy 1 GiB".to_string(), figures, ..Section::default() };
     println!("{}", section.line());
     Ok(section)
 }

@@ -23,7 +23,7 @@ const CONVOLUTIONS: u64 = 800;
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// The bytes that the GPU gives for a case.
-fn computed(cuda: &dyn Backend, case: &CallCase) -> Result<Vec<u8>> {
+pub fn computed(cuda: &dyn Backend, case: &CallCase) -> Result<Vec<u8>> {
     let kernel = Kernel::Call(case.call.clone());
     let ready = cuda.prepare(&kernel)?;
     let mut blocks: Vec<Block> = Vec::new();

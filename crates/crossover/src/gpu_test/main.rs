@@ -7,6 +7,7 @@ mod arrays;
 mod bench;
 mod bits;
 mod calls;
+mod custom;
 mod disk;
 mod jobs;
 mod leaks;
@@ -31,7 +32,8 @@ usage: crossover-gpu-test [FOLDER] [options]
 
   FOLDER         where gpu-test.json goes (default: out)
   --only LIST    only these parts, separated by commas:
-                 corpus, transfers, arrays, products, linear, calls, libraries, disk, replay, bench, pipeline, leaks, graphs;
+                 corpus, transfers, arrays, products, linear, calls, custom, libraries, disk, replay, bench, pipeline,
+                 leaks, graphs;
                  and, only by name, sanitize
   --graphs N     random graphs (default: 10000); random calls in proportion
   --seed N       the first of them (default: 0)
@@ -141,6 +143,7 @@ fn run(options: &Options) -> Result<bool> {
         ("products", products::run),
         ("linear", linear::run),
         ("calls", calls::run),
+        ("custom", custom::run),
         ("libraries", libraries::run),
         ("disk", disk::run),
         ("replay", replay::run),

@@ -1,0 +1,280 @@
+//! The definition of a kernel, step by step, and what can be wrong with it.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use super::{
+    Closure, CustomKernel, Definition, Each, Form, Grid, Inputs, LaunchRule, Output, Parameter, ShapeRule,
+};
+use crate::{DType, Error, Result, Shape};
+
+/// Characters that a name has at most.
+const LONGEST: usize = 64;
+
+/// What an elementwise kernel was given.
+struct Elementwise {
+    body: String,
+    inputs: &'static [DType],
+    output: DType,
+    closure: Box<Closure>,
+}
+
+/// A [`CustomKernel`] that is being defined.
+///
+/// Either [`elementwise`](Builder::elementwise), or [`shape`](Builder::shape) and [`cpu`](Builder::cpu) with or without
+/// [`cuda`](Builder::cuda). Without CUDA source the host does the work wherever the rest of the plan runs.
+///
+/// ```
+/// use crossover_core::{DType, Shape, custom::{CustomKernel, Grid}};
+/// let source = r#"
+/// extern "C" __global__ void reversed(const float* x, float* out, long long n) {
+///     const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+///     if (i < n) out[i] = x[n - 1 - i];
+/// }"#;
+/// let reversed = CustomKernel::builder("reversed")
+///     .input("x", DType::F32)
+///     .output("out", DType::F32)
+///     .shape(|shapes| Ok(shapes[0].clone()))
+///     .cpu(|inputs, output| {
+///         let x = inputs.slice::<f32>(0)?;
+///         for (out, x) in output.slice::<f32>()?.iter_mut().zip(x.iter().rev()) {
+///             *out = *x;
+///         }
+///         Ok(())
+///     })
+///     .cuda(source, |_, out| Grid::covering(out.size(), 256).size(out.size()))
+///     .build()?;
+/// assert_eq!(reversed.to_string(), "reversed(x: f32) -> out: f32");
+/// # Ok::<(), crossover_core::Error>(())
+/// ```
+pub struct Builder {
+    name: String,
+    inputs: Vec<Parameter>,
+    outputs: Vec<Parameter>,
+    shape: Option<Box<ShapeRule>>,
+    closure: Option<Box<Closure>>,
+    cuda: Option<(String, Box<LaunchRule>)>,
+    elementwise: Option<Elementwise>,
+    zeroed: bool,
+}
+
+impl Builder {
+    pub(super) fn new(name: &str) -> Builder {
+        Builder {
+            name: name.to_string(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            shape: None,
+            closure: None,
+            cuda: None,
+            elementwise: None,
+            zeroed: false,
+        }
+    }
+
+    /// The next operand.
+    pub fn input(mut self, name: &str, dtype: DType) -> Builder {
+        self.inputs.push(Parameter { name: name.to_string(), dtype });
+        self
+    }
+
+    /// The result.
+    pub fn output(mut self, name: &str, dtype: DType) -> Builder {
+        self.outputs.push(Parameter { name: name.to_string(), dtype });
+        self
+    }
+
+    /// Makes it elementwise: `body` is one or several CUDA C++ statements that read the operands and assign the result by
+    /// their names; the closure does the same to Rust values. Operands broadcast.
+    ///
+    /// On the GPU a `bool` is `bool`, 16-bit floats are `float` and are rounded once at the end, complex numbers have the
+    /// members `re` and `im`. Products and sums are not contracted, so `a * x + y` rounds twice there as it does in Rust.
+    pub fn elementwise<Arguments, E: Each<Arguments>>(mut self, body: &str, closure: E) -> Builder {
+        self.elementwise = Some(Elementwise {
+            body: body.to_string(),
+            inputs: E::INPUTS,
+            output: E::OUTPUT,
+            closure: Box::new(move |inputs: &Inputs<'_>, output: &mut Output<'_>| {
+                closure.all(inputs, output)
+            }),
+        });
+        self
+    }
+
+    /// The shape of the result from the shapes of the operands, or why these do not fit.
+    pub fn shape(
+        mut self,
+        rule: impl Fn(&[&Shape]) -> Result<Shape, String> + Send + Sync + 'static,
+    ) -> Builder {
+        self.shape = Some(Box::new(rule));
+        self
+    }
+
+    /// The work on the CPU. It writes every element of the result.
+    pub fn cpu(
+        mut self,
+        closure: impl Fn(&Inputs<'_>, &mut Output<'_>) -> Result<()> + Send + Sync + 'static,
+    ) -> Builder {
+        self.closure = Some(Box::new(closure));
+        self
+    }
+
+    /// The work on a GPU: CUDA C++ with a function `extern "C" __global__ void NAME` of the kernel's name, and its launch for
+    /// the shapes of operands and result.
+    ///
+    /// The function takes a pointer to the elements of each operand (`const`), a pointer to those of the result, and a `long
+    /// long` for each [`Grid::argument`]; the compiler checks that. Elements are row-major without gaps, and the first lies
+    /// at a multiple of 256 bytes. Pointers are to `unsigned char` for `bool`, `unsigned short` for 16-bit floats,
+    /// `xo_complex<float>` and `xo_complex<double>` (members `re`, `im`) for complex numbers.
+    pub fn cuda(
+        mut self,
+        source: &str,
+        launch: impl Fn(&[&Shape], &Shape) -> Grid + Send + Sync + 'static,
+    ) -> Builder {
+        self.cuda = Some((source.to_string(), Box::new(launch)));
+        self
+    }
+
+    /// Zeroes the result before the work starts, on either device: for kernels that add to it.
+    pub fn zeroed(mut self) -> Builder {
+        self.zeroed = true;
+        self
+    }
+
+    /// The kernel, or what is wrong with its definition.
+    pub fn build(self) -> Result<CustomKernel> {
+        let name = checked_name(&self.name)?;
+        let wrong = |what: String| Error::Value { op: name, what };
+        let output = match <[Parameter; 1]>::try_from(self.outputs) {
+            Ok([output]) => output,
+            Err(all) => return Err(wrong(format!("has {} outputs; call `output` once", all.len()))),
+        };
+        if self.inputs.is_empty() {
+            return Err(wrong("has no inputs; call `input` for each operand".to_string()));
+        }
+        let mut seen = BTreeSet::new();
+        for parameter in self.inputs.iter().chain([&output]) {
+            let given = &parameter.name;
+            if !is_identifier(given) {
+                return Err(wrong(format!(
+                    "`{given}` is no identifier, so it cannot name an operand or the result"
+                )));
+            }
+            if !seen.insert(given) || *given == self.name {
+                return Err(wrong(format!("the name `{given}` is given twice")));
+            }
+        }
+        let (closure, form) = match (self.elementwise, self.closure) {
+            (Some(each), None) => {
+                if self.shape.is_some() || self.cuda.is_some() || self.zeroed {
+                    let what = "is elementwise, so `shape`, `cuda` and `zeroed` do not apply";
+                    return Err(wrong(what.to_string()));
+                }
+                check_types(name, &self.inputs, &output, &each)?;
+                (each.closure, Form::Elementwise { body: each.body })
+            }
+            (None, Some(closure)) => {
+                let shape = self.shape.ok_or_else(|| wrong("has no shape rule; call `shape`".to_string()))?;
+                (closure, Form::Whole { shape, cuda: self.cuda, zeroed: self.zeroed })
+            }
+            (Some(_), Some(_)) => {
+                return Err(wrong("has both `elementwise` and `cpu`; call one".to_string()));
+            }
+            (None, None) => {
+                return Err(wrong("does nothing on the CPU; call `elementwise` or `cpu`".to_string()));
+            }
+        };
+        let definition = Definition { name, inputs: self.inputs, output, closure, form };
+        Ok(CustomKernel { definition: Arc::new(definition) })
+    }
+}
+
+/// Whether the closure of an elementwise kernel takes and gives what was declared.
+fn check_types(op: &'static str, inputs: &[Parameter], output: &Parameter, each: &Elementwise) -> Result<()> {
+    if inputs.len() != each.inputs.len() {
+        let what = format!("has {} inputs, and its closure takes {}", inputs.len(), each.inputs.len());
+        return Err(Error::Value { op, what });
+    }
+    let given = each.inputs.iter().chain([&each.output]);
+    for (declared, &given) in inputs.iter().chain([output]).zip(given) {
+        if declared.dtype != given {
+            let supported = format!("{} for `{}`, as declared", declared.dtype, declared.name);
+            return Err(Error::DType { op, dtype: given, supported });
+        }
+    }
+    Ok(())
+}
+
+/// The name for as long as the process lives: errors and traces carry it. Equal names are kept once.
+fn checked_name(name: &str) -> Result<&'static str> {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    if !is_identifier(name) {
+        let what = format!(
+            "`{name}` cannot name a kernel: letters, digits and `_`, at most {LONGEST}, no digit first, and not `xo_`"
+        );
+        return Err(Error::Value { op: "custom", what });
+    }
+    // Nothing that could panic happens under the lock.
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(name) {
+        return Ok(known);
+    }
+    let kept: &'static str = Box::leak(name.to_string().into_boxed_str());
+    names.insert(kept);
+    Ok(kept)
+}
+
+/// Whether text can be a name in CUDA C++ that none of ours is. Keywords are left to the compiler.
+fn is_identifier(text: &str) -> bool {
+    let starts = text.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
+    starts
+        && text.len() <= LONGEST
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        && !text.starts_with("xo_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn twice(inputs: &[(&str, DType)], output: &str) -> Result<CustomKernel> {
+        let start = CustomKernel::builder("twice").output(output, DType::F32);
+        let builder = inputs.iter().fold(start, |b, (name, dtype)| b.input(name, *dtype));
+        builder.elementwise("out = 2 * x", |x: f32| 2.0 * x).build()
+    }
+
+    #[test]
+    fn wrong_definitions_are_refused_with_what_is_wrong() {
+        use DType::{F32, F64};
+        assert!(twice(&[("x", F32)], "out").is_ok());
+        for (made, message) in [
+            (twice(&[], "out"), "twice: has no inputs"),
+            (twice(&[("x", F32), ("y", F32)], "out"), "twice: has 2 inputs, and its closure takes 1"),
+            (
+                twice(&[("x", F64)], "out"),
+                "twice: f32 is not supported (supported: f64 for `x`, as declared)",
+            ),
+            (twice(&[("x y", F32)], "out"), "twice: `x y` is no identifier"),
+            (twice(&[("x", F32)], "x"), "twice: the name `x` is given twice"),
+            (twice(&[("twice", F32)], "out"), "twice: the name `twice` is given twice"),
+            (twice(&[("xo_x", F32)], "out"), "twice: `xo_x` is no identifier"),
+        ] {
+            let error = made.unwrap_err().to_string();
+            assert!(error.starts_with(message), "{error}");
+        }
+        let base = || CustomKernel::builder("base").input("x", F32).output("out", F32);
+        for (builder, message) in [
+            (base(), "base: does nothing on the CPU"),
+            (base().cpu(|_, _| Ok(())), "base: has no shape rule"),
+            (base().output("more", F32).cpu(|_, _| Ok(())), "base: has 2 outputs"),
+            (base().elementwise("", |x: f32| x).zeroed(), "base: is elementwise"),
+            (base().elementwise("", |x: f32| x).cpu(|_, _| Ok(())), "base: has both"),
+            (CustomKernel::builder("1st"), "custom: `1st` cannot name a kernel"),
+        ] {
+            let error = builder.build().unwrap_err().to_string();
+            assert!(error.starts_with(message), "{error}");
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Kernels as users write them, with operands under any layout, and the result that their closures give.
+
+use crossover_core::{
+    DType, Shape,
+    custom::{CustomKernel, Grid},
+    graph::Op,
+    reference::Tensor,
+};
+use crossover_plan::kernel::CallOp;
+use half::{bf16, f16};
+use num_complex::Complex;
+
+use super::{
+    calls::{Array, CallCase, case, shape},
+    random::{Random, fill},
+};
+
+/// Elementwise kernels over every kind of dtype; closures and statements give the same bits.
+pub fn elementwise() -> Vec<CustomKernel> {
+    use DType::{BF16, Bool, C64, C128, F16, F32, F64, I8, I32, I64, U8, U64};
+    let start = |name: &str, inputs: &[(&str, DType)], output: DType| {
+        let builder = CustomKernel::builder(name).output("out", output);
+        inputs.iter().fold(builder, |builder, (name, dtype)| builder.input(name, *dtype))
+    };
+    let all = [
+        start("saxpy", &[("a", F32), ("x", F32), ("y", F32)], F32)
+            .elementwise("out = a * x + y", |a: f32, x: f32, y: f32| a * x + y),
+        start("leaky", &[("x", F64)], F64).elementwise(
+            "if (x > 0) {\n    out = x;\n} else {\n    out = 0.01 * x;\n}",
+            |x: f64| {
+                if x > 0.0 { x } else { 0.01 * x }
+            },
+        ),
+        start("blend", &[("mask", Bool), ("x", I64), ("y", I64)], I64)
+            .elementwise("out = mask ? x : y;", |mask: bool, x: i64, y: i64| if mask { x } else { y }),
+        start("below", &[("x", F16), ("y", F16)], Bool).elementwise("out = x < y", |x: f16, y: f16| x < y),
+        start("product", &[("x", BF16), ("y", F16)], F16)
+            .elementwise("out = x * y", |x: bf16, y: f16| f16::from_f32(x.to_f32() * y.to_f32())),
+        start("turned", &[("a", C64), ("b", C64)], C64).elementwise(
+            "out.re = a.re * b.re - a.im * b.im;\nout.im = a.re * b.im + a.im * b.re;",
+            |a: Complex<f32>, b: Complex<f32>| {
+                Complex::new(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)
+            },
+        ),
+        start("swapped", &[("z", C128)], C128)
+            .elementwise("out.re = z.im; out.im = z.re", |z: Complex<f64>| Complex::new(z.im, z.re)),
+        start("mixed", &[("a", U8), ("b", I8), ("c", I32), ("d", U64)], U64).elementwise(
+            "out = d + (unsigned long long)(a ^ (unsigned char)b) * (unsigned)c",
+            |a: u8, b: i8, c: i32, d: u64| {
+                d.wrapping_add((u64::from(a ^ b as u8)).wrapping_mul(u64::from(c as u32)))
+            },
+        ),
+    ];
+    all.into_iter().filter_map(|builder| builder.build().ok()).collect()
+}
+
+/// A call of an elementwise kernel on operands of any layout.
+pub fn random_custom(seed: u64, large: bool) -> Option<CallCase> {
+    let random = &mut Random::new(seed);
+    let kernels = elementwise();
+    let kernel = kernels[seed as usize % kernels.len()].clone();
+    let shape: Shape = shape(random, large).into_iter().collect();
+    let operand = |(i, dtype): (usize, DType)| {
+        let mut bytes = vec![0; shape.size() * dtype.size()];
+        fill(&mut bytes, dtype, seed * 8 + i as u64, seed % 2 == 0);
+        let tensor = Tensor { dtype, shape: shape.clone(), bytes };
+        Array::new(random, tensor)
+    };
+    let operands = kernel.inputs().iter().map(|p| p.dtype).enumerate().map(operand).collect();
+    case(format!("{} {seed}", kernel.name()), Op::Custom(kernel.clone()), CallOp::Custom(kernel), operands)
+}
+
+/// Sums of rows by a tree in shared memory.
+const ROW_SUMS: &str = r#"
+template <int Threads>
+__device__ int tree(int* part, int value) {
+    part[threadIdx.x] = value;
+    for (int half = Threads / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
+    }
+    return part[0];
+}
+
+extern "C" __global__ void row_sums(
+    const int* __restrict__ x, int* __restrict__ out, const long long rows, const long long columns)
+{
+    extern __shared__ int part[];
+    int sum = 0;
+    for (long long i = threadIdx.x; i < columns; i += blockDim.x) sum += x[blockIdx.x * columns + i];
+    sum = tree<128>(part, sum);
+    if (threadIdx.x == 0 && blockIdx.x < rows) out[blockIdx.x] = sum;
+}
+"#;
+
+/// Rows and columns exchanged, by a grid of two axes.
+const TURN: &str = r#"
+extern "C" __global__ void turn(const double* x, double* out, long long rows, long long columns) {
+    const long long row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < rows && column < columns) out[column * rows + row] = x[row * columns + column];
+}
+"#;
+
+/// How often each byte occurs, added up in memory that starts as zeros.
+const COUNTS: &str = r#"
+extern "C" __global__ void counts(const unsigned char* x, unsigned* out, long long n) {
+    const long long step = (long long)gridDim.x * blockDim.x;
+    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; i += step) atomicAdd(&out[x[i]], 1u);
+}
+"#;
+
+/// Sixteen-bit floats, by the conversions that sources may use.
+const HALVED: &str = r#"
+extern "C" __global__ void halved(const unsigned short* x, unsigned short* out, long long n) {
+    const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i < n) out[i] = xo_settle_f16(xo_widen_f16(x[i]) * 0.5f);
+}
+"#;
+
+/// Whole kernels, each with shapes to call it on.
+pub fn whole() -> Vec<(CustomKernel, Vec<Shape>)> {
+    let two = |shapes: &[&Shape]| match shapes[0].dims() {
+        [rows, columns] => Ok([*rows, *columns]),
+        dims => Err(format!("wants two axes, not {dims:?}")),
+    };
+    let sums = CustomKernel::builder("row_sums")
+        .input("x", DType::I32)
+        .output("out", DType::I32)
+        .shape(move |shapes| two(shapes).map(|[rows, _]| Shape::from([rows])))
+        .cpu(|inputs, output| {
+            let (x, columns) = (inputs.slice::<i32>(0)?, inputs.shape(0)[1]);
+            for (row, out) in output.slice::<i32>()?.iter_mut().enumerate() {
+                let row = &x[row * columns..(row + 1) * columns];
+                *out = row.iter().fold(0, |sum: i32, &x| sum.wrapping_add(x));
+            }
+            Ok(())
+        })
+        .cuda(ROW_SUMS, |inputs, _| {
+            let (rows, columns) = (inputs[0][0], inputs[0][1]);
+            Grid::new([rows, 1, 1], [128, 1, 1]).shared(128 * 4).size(rows).size(columns)
+        });
+    let turn = CustomKernel::builder("turn")
+        .input("x", DType::F64)
+        .output("out", DType::F64)
+        .shape(move |shapes| two(shapes).map(|[rows, columns]| Shape::from([columns, rows])))
+        .cpu(|inputs, output| {
+            let (x, shape) = (inputs.slice::<f64>(0)?, inputs.shape(0));
+            for (at, out) in output.slice::<f64>()?.iter_mut().enumerate() {
+                *out = x[at % shape[0] * shape[1] + at / shape[0]];
+            }
+            Ok(())
+        })
+        .cuda(TURN, |inputs, _| {
+            let (rows, columns) = (inputs[0][0], inputs[0][1]);
+            Grid::new([columns.div_ceil(32), rows.div_ceil(8), 1], [32, 8, 1]).size(rows).size(columns)
+        });
+    let counts = CustomKernel::builder("counts")
+        .input("x", DType::U8)
+        .output("out", DType::U32)
+        .shape(|_| Ok(Shape::from([256])))
+        .zeroed()
+        .cpu(|inputs, output| {
+            let counts = output.slice::<u32>()?;
+            inputs.slice::<u8>(0)?.iter().for_each(|&x| counts[x as usize] += 1);
+            Ok(())
+        })
+        .cuda(COUNTS, |inputs, _| Grid::new([64, 1, 1], [256, 1, 1]).size(inputs[0].size()));
+    let halved = CustomKernel::builder("halved")
+        .input("x", DType::F16)
+        .output("out", DType::F16)
+        .shape(|shapes| Ok(shapes[0].clone()))
+        .cpu(|inputs, output| {
+            let x = inputs.slice::<f16>(0)?;
+            for (out, x) in output.slice::<f16>()?.iter_mut().zip(x) {
+                let half = f16::from_f32(x.to_f32() * 0.5);
+                *out = if half.is_nan() { f16::from_bits(0x7e00) } else { half };
+            }
+            Ok(())
+        })
+        .cuda(HALVED, |_, out| Grid::covering(out.size(), 256).size(out.size()));
+    let square = vec![Shape::from([37, 203]), Shape::from([1, 1]), Shape::from([300, 1001])];
+    let lines = vec![Shape::from([100_003]), Shape::from([3, 1000])];
+    [(sums, square.clone()), (turn, square), (counts, lines.clone()), (halved, lines)]
+        .into_iter()
+        .filter_map(|(builder, shapes)| Some((builder.build().ok()?, shapes)))
+        .collect()
+}
+
+/// A call of every whole kernel for every shape.
+pub fn whole_calls() -> Vec<CallCase> {
+    let mut out = Vec::new();
+    for (kernel, shapes) in whole() {
+        for (seed, shape) in shapes.into_iter().enumerate() {
+            let dtype = kernel.inputs()[0].dtype;
+            let mut bytes = vec![0; shape.size() * dtype.size()];
+            fill(&mut bytes, dtype, seed as u64, false);
+            let operand = Array::plain(Tensor { dtype, shape, bytes });
+            let (op, call) = (Op::Custom(kernel.clone()), CallOp::Custom(kernel.clone()));
+            out.extend(case(kernel.name().to_string(), op, call, vec![operand]));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_kernel_is_well_defined() {
+        assert_eq!((super::elementwise().len(), super::whole().len()), (8, 4));
+        assert_eq!(super::whole_calls().len(), 10);
+    }
+}
