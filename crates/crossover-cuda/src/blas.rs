@@ -32,7 +32,7 @@ const BIAS: c_int = 8;
 /// Descriptions kept at most.
 const PRODUCTS: usize = 1024;
 /// Algorithms that the library is asked for, the one it thinks best first.
-const CANDIDATES: usize = 48;
+const CANDIDATES: usize = 16;
 /// Milliseconds from which a single run says enough about an algorithm.
 const LONG: f64 = 0.5;
 /// Runs by which shorter ones are timed.
@@ -47,7 +47,7 @@ const FILLS: usize = 12;
 const PATIENCE: f64 = 20.0;
 /// An algorithm is preferred to the library's first only if it takes less than this part of its time, so that
 /// the choice does not hang on noise.
-const CLEARLY: f64 = 0.97;
+const CLEARLY: f64 = 0.95;
 
 type Handle = *mut c_void;
 type Status = c_int;
@@ -446,11 +446,8 @@ impl Blas {
         }
         let usable = found.into_iter().take(count.max(0) as usize).filter(|choice| choice.state == 0);
         product.candidates = usable.collect();
-        match product.candidates[..] {
-            [] => {
-                return Err(Error::Library { library: LIBRARY, why: format!("no algorithm for {shape:?}") });
-            }
-            [_, ..] => {}
+        if product.candidates.is_empty() {
+            return Err(Error::Library { library: LIBRARY, why: format!("no algorithm for {shape:?}") });
         }
         let work = shape.rows * shape.columns * shape.depth * shape.batch.max(1) as u64;
         if product.candidates.len() == 1 || work < WORTH_TRYING || !self.tries {

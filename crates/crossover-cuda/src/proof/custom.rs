@@ -62,7 +62,7 @@ pub fn random_custom(seed: u64, large: bool) -> Option<CallCase> {
     let shape: Shape = shape(random, large).into_iter().collect();
     let operand = |(i, dtype): (usize, DType)| {
         let mut bytes = vec![0; shape.size() * dtype.size()];
-        fill(&mut bytes, dtype, seed * 8 + i as u64, seed % 2 == 0);
+        fill(&mut bytes, dtype, seed * 8 + i as u64, seed.is_multiple_of(2));
         let tensor = Tensor { dtype, shape: shape.clone(), bytes };
         Array::new(random, tensor)
     };
