@@ -8,7 +8,10 @@ use std::sync::{
 use crossover_plan::{Launch, Plan, kernel::Kernel};
 use smallvec::SmallVec;
 
-use crate::{Backend, Coming, Error, Executable, Result, Signature};
+use crate::{
+    Backend, Coming, Error, Executable, Result, Signature,
+    router::{self, Route},
+};
 
 /// A kernel on one device.
 #[derive(Default)]
@@ -32,6 +35,9 @@ pub struct Prepared {
     signatures: Vec<Signature>,
     /// Where a launch and the next can be one call: that call on every device.
     folds: Vec<Option<(PerDevice, Signature)>>,
+    /// Where it ran, and why.
+    pub(crate) route: Route,
+    is_small: bool,
 }
 
 impl Prepared {
@@ -42,12 +48,30 @@ impl Prepared {
         let folds = plan.launches.iter().map(fold).collect();
         let slots = plan.launches.iter().map(|_| slots()).collect();
         let signatures = plan.launches.iter().map(|l| Signature::new(&l.kernel)).collect();
-        Prepared { plan, slots, begun, signatures, folds }
+        let is_small = router::is_small(&plan);
+        Prepared { plan, slots, begun, signatures, folds, route: Route::default(), is_small }
     }
 
     /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// Whether the plan is too small to be moved from the host.
+    pub(crate) fn is_small(&self) -> bool {
+        self.is_small
+    }
+
+    /// Whether a device has said that it will never run a kernel.
+    pub(crate) fn is_refused(&self, launch: usize, device: usize) -> bool {
+        self.slots[launch][device].refused.get().is_some()
+    }
+
+    /// Whether a kernel could be launched on a device without waiting for it to be made.
+    pub(crate) fn is_ready(&self, launch: usize, device: usize) -> bool {
+        let slot = &self.slots[launch][device];
+        let coming = || slot.coming.get().is_none_or(|coming| coming.is_ready());
+        slot.ready.get().is_some() || slot.refused.get().is_some() || coming()
     }
 
     pub(crate) fn signature(&self, launch: usize) -> &Signature {
