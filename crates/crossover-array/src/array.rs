@@ -3,7 +3,7 @@
 use std::{panic::Location, sync::Arc};
 
 use crossover_core::{DType, Element, Layout, Scalar, Shape, graph::Type};
-use crossover_runtime::Buffer;
+use crossover_runtime::{Buffer, Wanted};
 use parking_lot::Mutex;
 
 use crate::{
@@ -160,7 +160,7 @@ impl Array {
 
     /// The cell's elements, computed if they are not yet, and the window onto them.
     pub(crate) fn contents(&self) -> Result<(Arc<Buffer>, Layout)> {
-        let buffer = eval::node(&self.version())?;
+        let buffer = eval::node_for(&self.version(), Wanted::OnHost)?;
         Ok((buffer, self.layout()))
     }
 
@@ -192,7 +192,7 @@ impl Array {
                 return Ok(out);
             }
         }
-        let buffer = eval::node(&node)?;
+        let buffer = eval::node_for(&node, Wanted::OnHost)?;
         self.expect_dtype("to_vec", T::DTYPE, location)?;
         let whole = convert::read_whole(&buffer, self.view.as_ref(), self.size());
         if let Some(values) = whole.map_err(|e| Error::new(e, location))? {
@@ -276,7 +276,7 @@ impl Array {
     ) -> Result<()> {
         let wrap = |e: crossover_runtime::Error| Error::new(e, location);
         loop {
-            eval::node(&self.version())?;
+            eval::node_for(&self.version(), Wanted::OnHost)?;
             let mut version = self.cell.version.lock();
             if let Some(buffer) = Arc::get_mut(&mut version).and_then(Node::buffer_mut).and_then(Arc::get_mut)
             {

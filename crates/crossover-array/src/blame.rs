@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use crossover_core::graph::Op;
+use crossover_runtime::Wanted;
 use rustc_hash::FxHashSet;
 
 use crate::{
@@ -26,7 +27,7 @@ pub(crate) fn locate(error: crossover_runtime::Error, targets: &[&Arc<Node>], ru
     );
     if is_suspicious {
         for node in suspects(targets) {
-            if let Err(Ok(error)) = evaluate(&[&node], runtime) {
+            if let Err(Ok(error)) = evaluate(&[&node], runtime, Wanted::Anywhere) {
                 let error = Error::new(error, node.location);
                 node.finish(State::Failed(error.clone()));
                 return error;

@@ -16,8 +16,7 @@ use crate::{Array, Error, Result, eval, node::State, runtime::Runtime};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Device {
-    /// Each kernel where it is expected to be faster: beside its operands unless they are small, and on a GPU if there
-    /// is much more to compute than to move. A fixed rule in this version.
+    /// Each kernel where the whole expression is expected to end soonest, from what was measured on this machine.
     #[default]
     Auto,
     /// The host.

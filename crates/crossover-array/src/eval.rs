@@ -6,7 +6,7 @@ use crossover_core::{
     Graph, NodeId, Scalar, Shape,
     graph::{Op, Type},
 };
-use crossover_runtime::Buffer;
+use crossover_runtime::{Buffer, Wanted};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -29,6 +29,11 @@ pub(crate) struct Extraction {
 
 /// Evaluates a node on the current runtime, unless it is ready.
 pub(crate) fn node(target: &Arc<Node>) -> Result<Arc<Buffer>> {
+    node_for(target, Wanted::Anywhere)
+}
+
+/// As [`node`], for somebody who will look at the bytes there.
+pub(crate) fn node_for(target: &Arc<Node>, wanted: Wanted) -> Result<Arc<Buffer>> {
     let scalar = match &*target.state() {
         State::Ready(buffer) => return Ok(buffer.clone()),
         State::Failed(error) => return Err(error.clone()),
@@ -42,7 +47,7 @@ pub(crate) fn node(target: &Arc<Node>) -> Result<Arc<Buffer>> {
         target.finish(State::Ready(buffer.clone()));
         return Ok(buffer);
     }
-    evaluated(&[target], &runtime)
+    evaluated(&[target], &runtime, wanted)
 }
 
 /// Evaluates pending nodes as one graph and notes the results; the first of them.
@@ -51,9 +56,10 @@ pub(crate) fn node(target: &Arc<Node>) -> Result<Arc<Buffer>> {
 pub(crate) fn evaluate(
     targets: &[&Arc<Node>],
     runtime: &Runtime,
+    wanted: Wanted,
 ) -> Result<Arc<Buffer>, Result<crossover_runtime::Error, Error>> {
     let extraction = extract(targets, runtime).map_err(Err)?;
-    let buffers = runtime.evaluate(&extraction.graph, &extraction.inputs).map_err(Ok)?;
+    let buffers = runtime.evaluate(&extraction.graph, &extraction.inputs, wanted).map_err(Ok)?;
     let result = buffers[0].clone();
     for (node, buffer) in extraction.outputs.into_iter().zip(buffers) {
         node.finish(State::Ready(buffer));
@@ -83,8 +89,8 @@ pub(crate) fn node_into(target: &Arc<Node>, to: &mut [u8]) -> Result<Option<(Arc
 }
 
 /// As [`evaluate`], with errors at their place.
-fn evaluated(targets: &[&Arc<Node>], runtime: &Runtime) -> Result<Arc<Buffer>> {
-    evaluate(targets, runtime).map_err(|error| match error {
+fn evaluated(targets: &[&Arc<Node>], runtime: &Runtime, wanted: Wanted) -> Result<Arc<Buffer>> {
+    evaluate(targets, runtime, wanted).map_err(|error| match error {
         Ok(error) => blame::locate(error, targets, runtime),
         Err(carried) => carried,
     })
@@ -106,7 +112,7 @@ pub(crate) fn nodes(targets: &[Arc<Node>]) -> Result<()> {
         _ => {}
     }
     let runtime = Runtime::current();
-    evaluated(&pending, &runtime).map(drop)
+    evaluated(&pending, &runtime, Wanted::Anywhere).map(drop)
 }
 
 /// Evaluates a node whose pending ancestry has grown too large.

@@ -45,6 +45,7 @@ mod operators;
 mod order;
 mod pinned;
 mod print;
+mod profiles;
 pub mod random;
 mod rearrange;
 mod reduce;
@@ -54,6 +55,7 @@ mod scan;
 mod select;
 mod sets;
 pub mod signal;
+mod status;
 mod views;
 
 pub use ahead::Evaluation;
@@ -66,7 +68,7 @@ pub use crossover_core::{
     custom::{CustomKernel, Grid, Inputs as KernelInputs, Output as KernelOutput},
 };
 pub use crossover_cpu::Simd;
-pub use crossover_runtime::{KernelEntry, KernelRecord};
+pub use crossover_runtime::{DeviceMemory, KernelEntry, KernelRecord, Profile, calibrate::Effort};
 pub use debug::NanOrigin;
 pub use device::{Device, gpu_gaps, gpus, with_device};
 pub use error::{Error, Result};
@@ -81,3 +83,4 @@ pub use random::Key;
 pub use rows::Rows;
 pub use runtime::{Builder, Runtime};
 pub use sets::Unique;
+pub use status::RuntimeStats;

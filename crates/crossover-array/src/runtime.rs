@@ -10,10 +10,10 @@ use crossover_core::Graph;
 use crossover_cpu::{CpuBackend, Simd};
 use crossover_cuda::CudaBackend;
 use crossover_plan::Options;
-use crossover_runtime::{Backend, Buffer, Executor, KernelRecord, Machine, Placement};
+use crossover_runtime::{Backend, Buffer, Executor, KernelRecord, Machine, Placement, Wanted};
 use smallvec::SmallVec;
 
-use crate::{Device, Error, Result, debug::Debug, device};
+use crate::{Device, Error, Result, debug::Debug, device, profiles};
 
 /// Devices and options for evaluating arrays.
 ///
@@ -32,6 +32,8 @@ pub struct Runtime {
     debug: Debug,
     /// Where it computes unless [`with_device`](crate::with_device) says otherwise; `None` leaves it to the executor.
     device: Option<Choice>,
+    /// Threads of the host.
+    threads: usize,
 }
 
 /// A device, or what is wrong with the variable that was to name it.
@@ -47,6 +49,7 @@ pub struct Builder {
     eager: Option<bool>,
     refuse_nan: Option<bool>,
     device: Option<Device>,
+    deterministic: Option<bool>,
 }
 
 thread_local! {
@@ -67,7 +70,8 @@ impl Runtime {
 
     /// A runtime around an executor made elsewhere.
     pub fn from_executor(executor: Executor) -> Runtime {
-        Runtime { executor: Arc::new(executor), device: None, debug: Debug::default() }
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        Runtime { executor: Arc::new(executor), device: None, debug: Debug::default(), threads }
     }
 
     /// The runtime of the innermost [`scope`](Runtime::scope) on this thread, or the shared one.
@@ -142,6 +146,10 @@ impl Runtime {
         .collect()
     }
 
+    pub(crate) fn threads(&self) -> usize {
+        self.threads
+    }
+
     pub(crate) fn debug(&self) -> Debug {
         self.debug
     }
@@ -151,11 +159,9 @@ impl Runtime {
         &self,
         graph: &Graph,
         inputs: &[Arc<Buffer>],
+        wanted: Wanted,
     ) -> crossover_runtime::Result<SmallVec<[Arc<Buffer>; 1]>> {
-        match self.placement()? {
-            Some(placement) => self.executor.evaluate_at(placement, graph, inputs),
-            None => self.executor.evaluate(graph, inputs),
-        }
+        self.executor.evaluate_for(self.placement()?, wanted, graph, inputs)
     }
 
     /// As `evaluate`, for a host that wants the first output at once; the flag says whether it has been written to `to`.
@@ -168,18 +174,18 @@ impl Runtime {
         self.executor.evaluate_into(self.placement()?, graph, inputs, to)
     }
 
-    /// Where [`with_device`](crate::with_device) or this runtime says that kernels run; `None` if neither does.
-    fn placement(&self) -> crossover_runtime::Result<Option<Placement>> {
+    /// Where [`with_device`](crate::with_device) or this runtime says to compute.
+    pub(crate) fn placement(&self) -> crossover_runtime::Result<Placement> {
         let device = match (device::scoped(), &self.device) {
             (Some(device), _) => device,
             (None, Some(choice)) => choice.clone()?,
-            (None, None) => return Ok(None),
+            (None, None) => return Ok(self.executor.placement()),
         };
-        Ok(Some(match device {
+        Ok(match device {
             Device::Auto => Placement::Auto,
             Device::Cpu => Placement::Host,
             Device::Cuda(_) => Placement::On(device::resolve(device, self.machine())?),
-        }))
+        })
     }
 
     pub(crate) fn machine(&self) -> &Arc<Machine> {
@@ -280,6 +286,22 @@ impl Builder {
         self
     }
 
+    /// Whether matrix products, transforms and decompositions are placed by a rule that knows no times, so that a program gives
+    /// the same bits in every run on machines with the same devices. Everything else does anyway. By default if the environment
+    /// has `CROSSOVER_DETERMINISTIC=1`.
+    ///
+    /// ```
+    /// use crossover_array::{Array, Runtime};
+    /// let pinned = Runtime::builder().deterministic(true).build()?;
+    /// let x = Array::ones::<f32>([8, 8]);
+    /// assert_eq!(pinned.scope(|| x.matmul(&x).to_vec::<f32>())?[0], 8.0);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    pub fn deterministic(mut self, deterministic: bool) -> Builder {
+        self.deterministic = Some(deterministic);
+        self
+    }
+
     /// Makes the runtime.
     #[track_caller]
     pub fn build(self) -> Result<Runtime> {
@@ -294,18 +316,23 @@ impl Builder {
         if let Some(bytes) = self.memory_budget {
             cpu = cpu.memory_budget(bytes);
         }
-        let host: Arc<dyn Backend> = Arc::new(cpu.build().map_err(|e| Error::new(e, location))?);
+        let cpu = cpu.build().map_err(|e| Error::new(e, location))?;
+        let threads = cpu.threads();
+        let host: Arc<dyn Backend> = Arc::new(cpu);
         let device = self.device.map_or_else(device::from_environment, Ok);
         // Devices are opened when something is to run there; until then they are names.
         let visible = if matches!(device, Ok(Device::Cpu)) { 0 } else { CudaBackend::visible() };
         let gpu = |ordinal| Arc::new(CudaBackend::new(ordinal as i32)) as Arc<dyn Backend>;
         let machine = Machine::new(host, (0..visible).map(gpu).collect());
         let machine = machine.map_err(|e| Error::new(e, location))?;
+        let asked = std::env::var_os("CROSSOVER_DETERMINISTIC").is_some_and(|value| value == "1");
+        let deterministic = self.deterministic.unwrap_or(asked);
         let options = Options { fusion: self.fusion.unwrap_or(true) };
         let given = Debug::from_environment();
         let refuse_nan = self.refuse_nan.unwrap_or(given.refuse_nan);
         let debug = Debug { eager: refuse_nan || self.eager.unwrap_or(given.eager), refuse_nan };
-        let executor = Executor::new(machine, options, Placement::Host);
-        Ok(Runtime { executor: Arc::new(executor), device: Some(device), debug: debug.watch() })
+        let router = profiles::router(&machine, threads).deterministic(deterministic);
+        let executor = Executor::with_router(machine, options, Placement::Host, router);
+        Ok(Runtime { executor: Arc::new(executor), device: Some(device), debug: debug.watch(), threads })
     }
 }

@@ -15,7 +15,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use crossover::{Array, Complex, DType, Element, Runtime, Side, Simd, fft, linalg, random::Key, signal};
 use serde::Deserialize;
 
-use crate::{expressions, functions};
+use crate::{decide, expressions, functions};
 
 /// Answer requests of the benchmark driver on standard input.
 #[derive(clap::Args)]
@@ -193,6 +193,11 @@ impl Worker {
                 Ok(format!("crossover {} {simd}", env!("CARGO_PKG_VERSION")))
             }
             ["list"] => Ok(workloads().iter().map(|w| w.name).collect::<Vec<_>>().join(" ")),
+            ["decide", kind @ ("seen" | "new"), count] => {
+                let count = count.parse::<usize>().ok().filter(|n| (1..=1000).contains(n));
+                let count = count.ok_or_else(|| anyhow!("a number of decisions from 1 to 1000 is needed"))?;
+                Ok(format!("{:e}", decide::seconds(*kind == "seen", count)?))
+            }
             ["prepare", name, folder] => self.prepare(find(name)?, Path::new(folder)),
             ["run", name, count] => {
                 let count = count.parse::<u32>().ok().filter(|&n| n > 0);

@@ -6,6 +6,8 @@
 
 mod bench_worker;
 mod cache;
+mod calibrate;
+mod decide;
 mod doctor;
 mod explain;
 mod expressions;
@@ -39,6 +41,7 @@ Examples:
   crossover explain docs/graphs/softmax.graph    which kernels a computation becomes
   crossover selftest                             a GPU against the CPU, bit for bit
   crossover kernels docs/graphs/softmax.graph    what was compiled for it: registers, time, launches
+  crossover calibrate                            what the CPU and the GPU can do, and from which sizes on the GPU wins
   crossover cache ls                             compiled kernels on disk
   crossover tour --json | jq '.results[] | select(.roof_fraction < 0.5)'
 
@@ -53,6 +56,7 @@ enum Command {
     Explain(explain::Arguments),
     Kernels(kernels::Arguments),
     Cache(cache::Arguments),
+    Calibrate(calibrate::Arguments),
     Selftest(selftest::Arguments),
     #[command(hide = true)]
     BenchWorker(bench_worker::Arguments),
@@ -71,6 +75,7 @@ fn main() -> ExitCode {
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Kernels(arguments) => kernels::run(&arguments),
         Command::Cache(arguments) => cache::run(&arguments),
+        Command::Calibrate(arguments) => calibrate::run(&arguments),
         Command::Selftest(arguments) => selftest::run(&arguments),
         Command::BenchWorker(arguments) => bench_worker::run(&arguments),
     });

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crossover_plan::kernel::{CallOp, Kernel};
-use crossover_runtime::{Backend, Block, Error, Executable, Result};
+use crossover_runtime::{Backend, Block, DeviceMemory, Error, Executable, Result};
 
 use crate::{
     MemoryStats, Simd,
@@ -202,6 +202,12 @@ impl Backend for CpuBackend {
 
     fn is_host(&self) -> bool {
         true
+    }
+
+    fn memory(&self) -> Option<DeviceMemory> {
+        let used = self.pool.stats();
+        let free = used.budget.saturating_sub(used.live + used.cached);
+        Some(DeviceMemory { live: used.live, cached: used.cached, free, total: used.budget })
     }
 
     fn prepare(&self, kernel: &Kernel) -> Result<Box<dyn Executable>> {

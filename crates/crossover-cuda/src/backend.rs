@@ -14,8 +14,8 @@ use std::{
 
 use crossover_plan::kernel::Kernel;
 use crossover_runtime::{
-    Address, Backend, Block, Coming, Error, Executable, HostMemory, KernelRecord, Result, Sequence, Step,
-    Stream, Streamed,
+    Address, Backend, Block, Coming, DeviceMemory, Error, Executable, HostMemory, KernelRecord, Result,
+    Sequence, Step, Stream, Streamed,
 };
 use parking_lot::Mutex;
 
@@ -402,6 +402,13 @@ impl Backend for CudaBackend {
 
     fn finish(&self) -> Result<()> {
         self.synchronise()
+    }
+
+    fn memory(&self) -> Option<DeviceMemory> {
+        let Some(Ok(open)) = self.open.get() else { return None };
+        let used = open.gpu.memory().ok()?;
+        let cached = used.reserved.saturating_sub(used.live);
+        Some(DeviceMemory { live: used.live, cached, free: used.free, total: used.total })
     }
 
     fn kernels(&self) -> Vec<KernelRecord> {

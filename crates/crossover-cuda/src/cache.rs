@@ -96,16 +96,7 @@ impl KernelCache {
     /// The folder of this user: `CROSSOVER_CACHE`, or `crossover/kernels` in the cache directory of the system. `None`
     /// where there is neither, or where `CROSSOVER_CACHE` is empty or `off`.
     pub fn usual_folder() -> Option<PathBuf> {
-        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        if let Some(chosen) = std::env::var_os("CROSSOVER_CACHE") {
-            return (!chosen.is_empty() && chosen != "off").then(|| PathBuf::from(chosen));
-        }
-        let base = match std::env::consts::OS {
-            "windows" => set("LOCALAPPDATA"),
-            "macos" => set("HOME").map(|home| home.join("Library/Caches")),
-            _ => set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache"))),
-        };
-        base.map(|base| base.join("crossover").join("kernels"))
+        crossover_runtime::cache_folder("kernels")
     }
 
     /// Where entries are.

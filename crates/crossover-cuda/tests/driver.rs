@@ -270,8 +270,9 @@ fn stream() {
         let input = Buffer::from_bytes(&machine, &bytes).unwrap();
         let mut to = vec![0u8; bytes.len()];
         let before = starts();
-        let (result, written) =
-            executor.evaluate_into(None, &graph, std::slice::from_ref(&input), &mut to).unwrap();
+        let (result, written) = executor
+            .evaluate_into(executor.placement(), &graph, std::slice::from_ref(&input), &mut to)
+            .unwrap();
         println!("{count}: written {written} by {} starts", starts() - before);
         let right = |bytes: &[u8]| {
             let values = bytes.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap()));
@@ -280,7 +281,7 @@ fn stream() {
         assert!(right(&to) && right(result[0].host_bytes().unwrap()), "{count}");
         assert!(input.is_valid_on(Device(1)), "the operand is there now");
         // Again: the operand does not move, so nothing is gained by parts.
-        let (_, written) = executor.evaluate_into(None, &graph, &[input], &mut to).unwrap();
+        let (_, written) = executor.evaluate_into(executor.placement(), &graph, &[input], &mut to).unwrap();
         assert!(!written);
     }
     println!("transfers {}", executor.counts().transfers);

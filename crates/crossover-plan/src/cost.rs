@@ -123,7 +123,11 @@ fn fused_cost(fused: &Fused, buffers: &[Buffer]) -> Cost {
     let read = fused
         .loads
         .iter()
-        .map(|l| touched(&l.window.strides, l.dtype).min(buffers[l.buffer.0 as usize].bytes() as u64))
+        .map(|l| {
+            // Overlapping windows touch no more than there is.
+            let all = buffers.get(l.buffer.0 as usize).map_or(u64::MAX, |b| b.bytes() as u64);
+            touched(&l.window.strides, l.dtype).min(all)
+        })
         .sum();
     let written = fused.stores.iter().map(|s| touched(&s.window.strides, s.dtype)).sum();
     let full = fused.space.size() as u64;

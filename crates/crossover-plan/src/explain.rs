@@ -23,6 +23,11 @@ impl Plan {
     /// # Ok::<(), crossover_core::Error>(())
     /// ```
     pub fn explain(&self, rates: Option<&Rates>) -> String {
+        self.explain_with(rates, |_| String::new())
+    }
+
+    /// As [`explain`](Plan::explain), with lines of the caller's below the heading of each kernel.
+    pub fn explain_with(&self, rates: Option<&Rates>, notes: impl Fn(usize) -> String) -> String {
         let mut out = String::new();
         let total: u64 = self.launches.iter().map(|l| l.cost.read + l.cost.written).sum();
         let flops: u64 = self.launches.iter().map(|l| l.cost.flops).sum();
@@ -54,6 +59,7 @@ impl Plan {
                 let _ = write!(out, ", about {}", duration(cost.time(rates, is_matrix(&launch.kernel))));
             }
             out.push('\n');
+            out.push_str(&notes(at));
             match &launch.kernel {
                 Kernel::Fused(fused) => self.explain_fused(&mut out, fused),
                 Kernel::Call(call) => {
@@ -205,7 +211,11 @@ fn count(n: u64) -> String {
 }
 
 /// Nanoseconds with a unit that suits them.
-fn duration(ns: f64) -> String {
+///
+/// ```
+/// assert_eq!(crossover_plan::duration(18_000.0), "18.0 µs");
+/// ```
+pub fn duration(ns: f64) -> String {
     match ns {
         _ if ns < 1e3 => format!("{ns:.0} ns"),
         _ if ns < 1e6 => format!("{:.1} µs", ns / 1e3),

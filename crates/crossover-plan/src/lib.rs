@@ -11,6 +11,9 @@ pub mod kernel;
 mod lower;
 mod plan;
 mod simplify;
+mod work;
 
 pub use cost::{Cost, Rates};
+pub use explain::duration;
 pub use plan::{Buffer, Fold, Launch, Options, Plan, Role};
+pub use work::{Class, Term, Width, Work};

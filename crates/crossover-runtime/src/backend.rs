@@ -4,7 +4,11 @@
 //! every address the kernel will touch lies inside the memory it is given; after that check a backend may index
 //! without looking.
 
-use std::{any::Any, sync::Arc};
+use std::{
+    any::Any,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use crossover_core::{DType, Scalar};
 use crossover_plan::kernel::{Fused, Kernel, Load, Space, StepOp, Window};
@@ -75,6 +79,18 @@ pub trait Backend: Send + Sync + 'static {
     fn finish(&self) -> Result<()> {
         Ok(())
     }
+    /// Runs work and says how long the device took for it, from when everything queued before was done until all of it is.
+    fn measure(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
+        self.finish()?;
+        let start = Instant::now();
+        work()?;
+        self.finish()?;
+        Ok(start.elapsed())
+    }
+    /// How full its memory is; `None` where nobody counts. Opens nothing.
+    fn memory(&self) -> Option<DeviceMemory> {
+        None
+    }
     /// The kernels made ready so far, for people who want to know; empty where nothing is compiled.
     fn kernels(&self) -> Vec<KernelRecord> {
         Vec::new()
@@ -109,6 +125,31 @@ pub trait Backend: Send + Sync + 'static {
     fn sequence(&self, steps: &[Step], inside: &[usize]) -> Result<Option<Arc<dyn Sequence>>> {
         let _ = (steps, inside);
         Ok(None)
+    }
+}
+
+/// How full the memory of a device is, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DeviceMemory {
+    /// Held by arrays of this process.
+    pub live: u64,
+    /// Freed by them and kept for the next.
+    pub cached: u64,
+    /// Neither ours nor anybody else's.
+    pub free: u64,
+    /// All there is.
+    pub total: u64,
+}
+
+impl DeviceMemory {
+    /// What another allocation can take.
+    pub fn available(&self) -> u64 {
+        self.free + self.cached
+    }
+
+    /// What other programs take.
+    pub fn others(&self) -> u64 {
+        self.total.saturating_sub(self.live + self.cached + self.free)
     }
 }
 

@@ -186,6 +186,12 @@ impl Buffer {
         (0..slots.len()).filter(|&d| slots[d].valid).map(Device).collect()
     }
 
+    /// Devices that hold valid contents, one bit each.
+    pub(crate) fn valid_mask(&self) -> u32 {
+        let slots = self.slots.lock();
+        slots.iter().enumerate().fold(0, |mask, (device, slot)| mask | (u32::from(slot.valid) << device))
+    }
+
     /// The memory of one device, for a kernel that is about to write all of it.
     pub(crate) fn for_writing(&self, device: Device) -> Result<Block> {
         let mut slots = self.slots.lock();

@@ -5,17 +5,18 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use crossover_core::{Graph, Scalar};
 use crossover_plan::{Launch as PlannedLaunch, Options, Plan, Role, kernel::BufferId};
+use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use crate::{
-    Buffer, Device, Error, Executable, Machine, Placement, Prepared, Result, Signature,
+    Buffer, Decision, Device, Error, Executable, Machine, Placement, Prepared, Profile, Result, Router,
+    Signature, Wanted, Why,
     cache::PlanCache,
-    place,
     trace::{Span, Trace},
 };
 
@@ -55,18 +56,80 @@ pub struct Executor {
     machine: Arc<Machine>,
     options: Options,
     placement: Placement,
+    router: Router,
     cache: PlanCache,
     stats: Stats,
+    /// Kernels that ran on each device for each reason.
+    decisions: Vec<[AtomicU64; Why::NAMES.len()]>,
     trace: Trace,
 }
 
+/// How one run of a plan is to go.
+struct Course {
+    placement: Placement,
+    /// Under [`Placement::Auto`], unless everything stays on the host.
+    decision: Option<Arc<Decision>>,
+    /// Whether kernels are timed.
+    timed: bool,
+    /// What happened, if somebody wants to know.
+    seen: Option<Mutex<Vec<Observed>>>,
+}
+
+impl Course {
+    fn new(placement: Placement) -> Course {
+        Course { placement, decision: None, timed: false, seen: None }
+    }
+
+    /// The accelerator that all kernels run on, if there is one and nobody wants to know how long each takes.
+    fn only_device(&self) -> Option<Device> {
+        let device = match (self.placement, &self.decision) {
+            _ if self.timed => None,
+            (Placement::On(device), _) => Some(device),
+            (Placement::Auto, Some(decision)) => decision.only_device(),
+            _ => None,
+        };
+        device.filter(|&device| device != Device::HOST)
+    }
+}
+
+/// What one kernel of an analysed run did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Observed {
+    /// Which kernel of the plan.
+    pub kernel: usize,
+    /// Where it ran.
+    pub device: Device,
+    /// Bytes that were copied for it, and how long that took.
+    pub moved: u64,
+    /// How long the copies took.
+    pub moving: Duration,
+    /// How long it ran.
+    pub took: Duration,
+}
+
 impl Executor {
-    /// An executor with an empty plan cache of bounded size.
+    /// An executor with an empty plan cache of bounded size, which assumes what devices can do until it has seen it.
     pub fn new(machine: Arc<Machine>, options: Options, placement: Placement) -> Executor {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let profile = Profile::assumed(threads, machine.devices().count() - 1);
+        let router = Router::new(machine.clone(), profile);
+        Executor::with_router(machine, options, placement, router)
+    }
+
+    /// An executor with a router of its own.
+    pub fn with_router(
+        machine: Arc<Machine>,
+        options: Options,
+        placement: Placement,
+        router: Router,
+    ) -> Executor {
+        let decisions = machine.devices().map(|_| Default::default()).collect();
         Executor {
             machine,
             options,
             placement,
+            router,
+            decisions,
             cache: PlanCache::new(PLAN_CACHE),
             stats: Stats::default(),
             trace: Trace::default(),
@@ -78,9 +141,14 @@ impl Executor {
         &self.machine
     }
 
-    /// Where kernels run unless an evaluation says otherwise.
-    pub(crate) fn placement(&self) -> Placement {
+    /// Where kernels run unless a call says otherwise.
+    pub fn placement(&self) -> Placement {
         self.placement
+    }
+
+    /// What decides under [`Placement::Auto`].
+    pub fn router(&self) -> &Router {
+        &self.router
     }
 
     /// Spans of what ran; off until switched on.
@@ -105,6 +173,12 @@ impl Executor {
             replayed: read(&self.stats.replayed),
             planned: read(&self.stats.planned),
         }
+    }
+
+    /// How many kernels ran on a device under [`Placement::Auto`] for which reason, by [`Why::NAMES`].
+    pub fn decisions(&self, device: Device) -> Vec<(&'static str, u64)> {
+        let counts = self.decisions[device.0].iter().map(|count| count.load(Ordering::Relaxed));
+        Why::NAMES.into_iter().zip(counts).collect()
     }
 
     /// The plan of a graph, from the cache or made now.
@@ -139,8 +213,19 @@ impl Executor {
         graph: &Graph,
         inputs: &[Arc<Buffer>],
     ) -> Result<SmallVec<[Arc<Buffer>; 1]>> {
+        self.evaluate_for(placement, Wanted::Anywhere, graph, inputs)
+    }
+
+    /// Evaluates a verified graph for somebody, with a placement of its own.
+    pub fn evaluate_for(
+        &self,
+        placement: Placement,
+        wanted: Wanted,
+        graph: &Graph,
+        inputs: &[Arc<Buffer>],
+    ) -> Result<SmallVec<[Arc<Buffer>; 1]>> {
         let prepared = self.prepare(graph)?;
-        self.run_at(placement, &prepared, inputs, graph.scalars())
+        self.run_for(placement, wanted, &prepared, inputs, graph.scalars())
     }
 
     /// Runs a prepared plan.
@@ -161,12 +246,53 @@ impl Executor {
         inputs: &[Arc<Buffer>],
         scalars: &[Scalar],
     ) -> Result<SmallVec<[Arc<Buffer>; 1]>> {
+        self.run_for(placement, Wanted::Anywhere, prepared, inputs, scalars)
+    }
+
+    /// Runs a prepared plan for somebody, with a placement of its own.
+    pub fn run_for(
+        &self,
+        placement: Placement,
+        wanted: Wanted,
+        prepared: &Prepared,
+        inputs: &[Arc<Buffer>],
+        scalars: &[Scalar],
+    ) -> Result<SmallVec<[Arc<Buffer>; 1]>> {
         // Without accelerators there is nothing to decide.
-        let placement = if placement == Placement::Auto && self.machine.is_host_only() {
-            Placement::Host
+        let course = if placement == Placement::Auto && !self.machine.is_host_only() {
+            self.course(prepared, inputs, wanted)
         } else {
-            placement
+            Course::new(if placement == Placement::Auto { Placement::Host } else { placement })
         };
+        self.follow(&course, prepared, inputs, scalars)
+    }
+
+    /// Runs a prepared plan as [`run_for`](Executor::run_for) does, with every kernel and copy timed.
+    pub fn analyse(
+        &self,
+        placement: Placement,
+        wanted: Wanted,
+        prepared: &Prepared,
+        inputs: &[Arc<Buffer>],
+        scalars: &[Scalar],
+    ) -> Result<(SmallVec<[Arc<Buffer>; 1]>, Vec<Observed>)> {
+        let mut course = if placement == Placement::Auto && !self.machine.is_host_only() {
+            self.course(prepared, inputs, wanted)
+        } else {
+            Course::new(if placement == Placement::Auto { Placement::Host } else { placement })
+        };
+        (course.timed, course.seen) = (true, Some(Mutex::default()));
+        let outputs = self.follow(&course, prepared, inputs, scalars)?;
+        Ok((outputs, course.seen.map(Mutex::into_inner).unwrap_or_default()))
+    }
+
+    fn follow(
+        &self,
+        course: &Course,
+        prepared: &Prepared,
+        inputs: &[Arc<Buffer>],
+        scalars: &[Scalar],
+    ) -> Result<SmallVec<[Arc<Buffer>; 1]>> {
         let plan = prepared.plan();
         let mut buffers: SmallVec<[Option<Arc<Buffer>>; 8]> = SmallVec::with_capacity(plan.buffers.len());
         for buffer in &plan.buffers {
@@ -175,18 +301,76 @@ impl Executor {
                 Role::Input(i) => Some(input(inputs, i as usize, buffer.bytes())?),
             });
         }
-        if placement != Placement::Host && self.replay(placement, prepared, &mut buffers, scalars)? {
+        if let Some(device) = course.only_device()
+            && self.replay(device, prepared, &mut buffers, scalars)?
+        {
+            if let Some(decision) = &course.decision {
+                (0..decision.kernels()).for_each(|at| self.note_decision(decision, at));
+            }
             return plan.outputs.iter().map(|id| self.written(plan, *id, &mut buffers).cloned()).collect();
         }
         let mut done = false;
         for (at, launch) in plan.launches.iter().enumerate() {
             // A launch may have done the work of the next one too.
-            done = !done && self.launch(placement, prepared, at, launch, &mut buffers, scalars)?;
+            done = !done && self.launch(course, prepared, at, launch, &mut buffers, scalars)?;
             for freed in &launch.free {
                 buffers[freed.0 as usize] = None;
             }
         }
         plan.outputs.iter().map(|id| self.written(plan, *id, &mut buffers).cloned()).collect()
+    }
+
+    /// How a plan runs under [`Placement::Auto`].
+    fn course(&self, prepared: &Prepared, inputs: &[Arc<Buffer>], wanted: Wanted) -> Course {
+        let on_host = || inputs.iter().all(|buffer| buffer.is_valid_on(Device::HOST));
+        if prepared.is_small() && on_host() {
+            return Course::new(Placement::Host);
+        }
+        let decision = self.decide(prepared, inputs, wanted);
+        let mut waiting = 0;
+        for device in self.machine.devices().skip(1).filter(|&device| decision.uses(device)) {
+            prepared.begin(device.0, &**self.machine.backend(device));
+            let is_late = |at: &usize| decision.device(*at) == device && !prepared.is_ready(*at, device.0);
+            waiting += (0..decision.kernels()).filter(is_late).count();
+        }
+        // Half a plan on a device whose other half is being compiled would wait for the compiler in the middle.
+        if waiting > 0 && on_host() && !prepared.is_patient() {
+            self.stats.postponed.fetch_add(waiting as u64, Ordering::Relaxed);
+            return Course::new(Placement::Host);
+        }
+        let timed = prepared.route.is_timed() || decision.is_trial();
+        Course { placement: Placement::Auto, decision: Some(decision), timed, seen: None }
+    }
+
+    /// Where the kernels of a plan run if its inputs lie as they do now, and why. Opens the devices it relies on.
+    pub fn decide(&self, prepared: &Prepared, inputs: &[Arc<Buffer>], wanted: Wanted) -> Arc<Decision> {
+        let refused = |at: usize, device: Device| prepared.is_refused(at, device.0);
+        self.router.decide(&prepared.route, prepared.plan(), &refused, inputs, wanted)
+    }
+
+    /// The decision that a placement amounts to.
+    pub fn decision_for(
+        &self,
+        placement: Placement,
+        prepared: &Prepared,
+        inputs: &[Arc<Buffer>],
+        wanted: Wanted,
+    ) -> Arc<Decision> {
+        let (device, why) = match placement {
+            Placement::Auto if !self.machine.is_host_only() => {
+                let on_host = inputs.iter().all(|buffer| buffer.is_valid_on(Device::HOST));
+                if !(prepared.is_small() && on_host) {
+                    return self.decide(prepared, inputs, wanted);
+                }
+                (Device::HOST, Why::Trivial)
+            }
+            Placement::Auto => (Device::HOST, Why::Alone),
+            Placement::On(device) => (device, Why::Told),
+            Placement::Host | Placement::RoundRobin => (Device::HOST, Why::Told),
+        };
+        let times = self.router.predicted(&prepared.route, prepared.plan());
+        let (kernels, count) = (prepared.plan().launches.len(), self.machine.devices().count());
+        Arc::new(Decision::uniform(kernels, device, times, count, why))
     }
 
     /// A buffer with its contents; an empty one no kernel has written.
@@ -208,24 +392,28 @@ impl Executor {
     /// Runs a launch; true if the next one is done with it.
     fn launch(
         &self,
-        placement: Placement,
+        course: &Course,
         prepared: &Prepared,
         at: usize,
         launch: &PlannedLaunch,
         buffers: &mut [Option<Arc<Buffer>>],
         scalars: &[Scalar],
     ) -> Result<bool> {
-        let device = match placement {
-            Placement::Host => Device::HOST,
-            Placement::On(device) => device,
-            Placement::RoundRobin => Device(at % self.machine.devices().count()),
-            Placement::Auto => self.choose(launch, buffers),
+        let device = match (course.placement, &course.decision) {
+            (Placement::On(device), _) => device,
+            (Placement::RoundRobin, _) => Device(at % self.machine.devices().count()),
+            (Placement::Auto, Some(decision)) => {
+                self.note_decision(decision, at);
+                decision.device(at)
+            }
+            (Placement::Host | Placement::Auto, _) => Device::HOST,
         };
         if device != Device::HOST {
-            if self.launch_folded(device, prepared, at, launch, buffers, scalars)? {
+            let both = course.decision.as_ref().is_none_or(|d| d.devices.get(at + 1) == d.devices.get(at));
+            if both && self.launch_folded(device, prepared, at, launch, buffers, scalars)? {
                 return Ok(true);
             }
-            if self.launch_away(device, placement, prepared, at, launch, buffers, scalars)? {
+            if self.launch_away(device, course, prepared, at, launch, buffers, scalars)? {
                 return Ok(false);
             }
         }
@@ -235,7 +423,8 @@ impl Executor {
             Error::Internal(format!("the host did not make kernel {at} ({}) ready", launch.name))
         })?;
         let signature = prepared.signature(at);
-        self.launch_on(Device::HOST, executable, prepared, signature, launch, buffers, scalars)?;
+        let timed = course.timed.then_some((course, at));
+        self.launch_on(Device::HOST, executable, prepared, signature, launch, buffers, scalars, timed)?;
         Ok(false)
     }
 
@@ -260,7 +449,7 @@ impl Executor {
         };
         let fresh: SmallVec<[BufferId; 1]> =
             fold.launch.kernel.writes().filter(|id| buffers[id.0 as usize].is_none()).collect();
-        match self.launch_on(device, executable, prepared, signature, &fold.launch, buffers, scalars) {
+        match self.launch_on(device, executable, prepared, signature, &fold.launch, buffers, scalars, None) {
             Ok(()) => Ok(true),
             Err(error) => {
                 for id in fresh {
@@ -279,6 +468,12 @@ impl Executor {
         tracing::debug!(target: "crossover::transfer", bytes = buffer.bytes(), device, "moved");
     }
 
+    /// Counts where a kernel ran, and why.
+    pub(crate) fn note_decision(&self, decision: &Decision, at: usize) {
+        let why = decision.why(at).index();
+        self.decisions[decision.device(at).0][why].fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Counts kernels that were started together.
     pub(crate) fn note_replay(&self, kernels: usize) {
         self.stats.launches.fetch_add(kernels as u64, Ordering::Relaxed);
@@ -290,18 +485,12 @@ impl Executor {
         self.stats.launches.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn choose(&self, launch: &PlannedLaunch, buffers: &[Option<Arc<Buffer>>]) -> Device {
-        let reads: SmallVec<[&Buffer; 8]> =
-            launch.kernel.reads().filter_map(|id| buffers[id.0 as usize].as_deref()).collect();
-        place::choose(&self.machine, &launch.cost, &reads)
-    }
-
     /// Launches on an accelerator; false if the host has to do it, which computes the same bits.
     #[allow(clippy::too_many_arguments)]
     fn launch_away(
         &self,
         device: Device,
-        placement: Placement,
+        course: &Course,
         prepared: &Prepared,
         at: usize,
         launch: &PlannedLaunch,
@@ -316,7 +505,7 @@ impl Executor {
         };
         // A plan with a user's kernel always waits: the host may compute other bits, and where things run must not depend on
         // how quick a compiler is.
-        let patient = placement != Placement::Auto || prepared.is_patient();
+        let patient = course.placement != Placement::Auto || prepared.is_patient();
         let wait = patient || !launch.kernel.reads().all(on_host);
         let executable = match prepared.executable(at, device.0, backend, wait) {
             Ok(Some(executable)) => executable,
@@ -324,18 +513,23 @@ impl Executor {
                 self.stats.postponed.fetch_add(1, Ordering::Relaxed);
                 return Ok(false);
             }
-            Err(error) => return self.fall_back(device, launch, error),
+            Err(error) => {
+                prepared.route.forget();
+                return self.fall_back(device, launch, error);
+            }
         };
         // What this launch is the first to write.
         let fresh: SmallVec<[BufferId; 4]> =
             launch.kernel.writes().filter(|id| buffers[id.0 as usize].is_none()).collect();
         let signature = prepared.signature(at);
-        match self.launch_on(device, executable, prepared, signature, launch, buffers, scalars) {
+        let timed = course.timed.then_some((course, at));
+        match self.launch_on(device, executable, prepared, signature, launch, buffers, scalars, timed) {
             Ok(()) => Ok(true),
             Err(error) => {
                 for id in fresh {
                     buffers[id.0 as usize] = None;
                 }
+                prepared.route.forget();
                 self.fall_back(device, launch, error)
             }
         }
@@ -362,12 +556,24 @@ impl Executor {
         launch: &PlannedLaunch,
         buffers: &mut [Option<Arc<Buffer>>],
         scalars: &[Scalar],
+        timed: Option<(&Course, usize)>,
     ) -> Result<()> {
         let mut inputs: SmallVec<[_; 8]> = SmallVec::new();
+        let (mut arrived, mut moving) = (0, Duration::ZERO);
         for id in launch.kernel.reads() {
             let buffer = self.written(prepared.plan(), id, buffers)?;
-            let (block, moved) = buffer.on(device)?;
+            let (block, moved) = match timed {
+                Some((Course { seen: Some(_), .. }, _)) if !buffer.is_valid_on(device) => {
+                    let mut got = None;
+                    let mut fetch = || buffer.on(device).map(|found| got = Some(found));
+                    let away = buffer.valid_on().last().copied().unwrap_or(device).max(device);
+                    moving += self.machine.backend(away).measure(&mut fetch)?;
+                    got.ok_or_else(|| Error::Internal("a copy that was not made".to_string()))?
+                }
+                _ => buffer.on(device)?,
+            };
             if moved {
+                arrived += buffer.bytes() as u64;
                 self.note_transfer(device, buffer);
             }
             inputs.push(block);
@@ -379,11 +585,22 @@ impl Executor {
         let arguments = signature.launch(&inputs, &outputs, scalars)?;
         self.stats.launches.fetch_add(1, Ordering::Relaxed);
         let logs = tracing::enabled!(target: "crossover::launch", tracing::Level::TRACE);
+        let run = || match timed {
+            None => executable.run(&arguments),
+            Some((course, at)) => {
+                let took = self.machine.backend(device).measure(&mut || executable.run(&arguments))?;
+                self.router.observe(&prepared.route, prepared.plan(), at, device, took);
+                if let Some(seen) = &course.seen {
+                    seen.lock().push(Observed { kernel: at, device, moved: arrived, moving, took });
+                }
+                Ok(())
+            }
+        };
         if !self.trace.is_on() && !logs {
-            return executable.run(&arguments);
+            return run();
         }
         let start = Instant::now();
-        executable.run(&arguments)?;
+        run()?;
         tracing::trace!(
             target: "crossover::launch",
             kernel = %launch.name,

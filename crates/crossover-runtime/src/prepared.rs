@@ -8,7 +8,11 @@ use std::sync::{
 use crossover_plan::{Launch, Plan, kernel::Kernel};
 use smallvec::SmallVec;
 
-use crate::{Backend, Coming, Error, Executable, Result, Signature, replay::Replay};
+use crate::{
+    Backend, Coming, Error, Executable, Result, Signature,
+    replay::Replay,
+    router::{self, Route},
+};
 
 /// A kernel on one device.
 #[derive(Default)]
@@ -35,6 +39,9 @@ pub struct Prepared {
     /// Whether some kernel is a user's.
     patient: bool,
     replay: Replay,
+    /// Where it ran, and why.
+    pub(crate) route: Route,
+    is_small: bool,
 }
 
 impl Prepared {
@@ -46,7 +53,9 @@ impl Prepared {
         let slots = plan.launches.iter().map(|_| slots()).collect();
         let signatures = plan.launches.iter().map(|l| Signature::new(&l.kernel)).collect();
         let patient = plan.launches.iter().any(|l| l.kernel.is_custom());
-        Prepared { plan, slots, begun, signatures, folds, patient, replay: Replay::default() }
+        let is_small = router::is_small(&plan);
+        let (replay, route) = (Replay::default(), Route::default());
+        Prepared { plan, slots, begun, signatures, folds, patient, replay, route, is_small }
     }
 
     /// Whether the plan waits for kernels that are being compiled, wherever it runs.
@@ -67,6 +76,23 @@ impl Prepared {
     /// A kernel that a device has made ready.
     pub(crate) fn ready(&self, launch: usize, device: usize) -> Option<Arc<dyn Executable>> {
         self.slots[launch][device].ready.get().cloned()
+    }
+
+    /// Whether the plan is too small to be moved from the host.
+    pub(crate) fn is_small(&self) -> bool {
+        self.is_small
+    }
+
+    /// Whether a device has said that it will never run a kernel.
+    pub(crate) fn is_refused(&self, launch: usize, device: usize) -> bool {
+        self.slots[launch][device].refused.get().is_some()
+    }
+
+    /// Whether a kernel could be launched on a device without waiting for it to be made.
+    pub(crate) fn is_ready(&self, launch: usize, device: usize) -> bool {
+        let slot = &self.slots[launch][device];
+        let coming = || slot.coming.get().is_none_or(|coming| coming.is_ready());
+        slot.ready.get().is_some() || slot.refused.get().is_some() || coming()
     }
 
     pub(crate) fn signature(&self, launch: usize) -> &Signature {

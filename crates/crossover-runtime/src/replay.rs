@@ -17,7 +17,7 @@ use crossover_plan::{
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-use crate::{Address, Block, Buffer, Device, Executable, Executor, Placement, Prepared, Result};
+use crate::{Address, Block, Buffer, Device, Executable, Executor, Prepared, Result};
 
 /// Runs of a plan, one kernel after the other, before it is made a sequence.
 const WARM: u32 = 2;
@@ -66,8 +66,6 @@ struct Outline {
     inside: Vec<usize>,
     /// Inputs and outputs of each launch.
     places: Vec<(Vec<Place>, Vec<Place>)>,
-    /// Whether every kernel reads something: then each runs where its operands are.
-    reads: bool,
 }
 
 impl Outline {
@@ -81,7 +79,7 @@ impl Outline {
         if plan.launches.iter().any(|l| l.fold.is_some() || matches!(l.kernel, Kernel::Call(_))) {
             return None;
         }
-        let mut outline = Outline { given: Vec::new(), inside: Vec::new(), places: Vec::new(), reads: true };
+        let mut outline = Outline { given: Vec::new(), inside: Vec::new(), places: Vec::new() };
         let mut places: Vec<Option<Place>> = vec![None; plan.buffers.len()];
         let mut place = |id: BufferId, outline: &mut Outline| {
             let buffer = &plan.buffers[id.0 as usize];
@@ -98,7 +96,6 @@ impl Outline {
         for launch in &plan.launches {
             let inputs: Vec<Place> = launch.kernel.reads().map(|id| place(id, &mut outline)).collect();
             let outputs = launch.kernel.writes().map(|id| place(id, &mut outline)).collect();
-            outline.reads &= !inputs.is_empty();
             outline.places.push((inputs, outputs));
         }
         (outline.inside.iter().sum::<usize>() <= INSIDE).then_some(outline)
@@ -127,7 +124,7 @@ impl Executor {
     /// Runs a plan as a sequence, if it is worth one and has run often enough; false if nothing was done.
     pub(crate) fn replay(
         &self,
-        placement: Placement,
+        device: Device,
         prepared: &Prepared,
         buffers: &mut [Option<Arc<Buffer>>],
         scalars: &[Scalar],
@@ -141,7 +138,6 @@ impl Executor {
         if self.trace().is_on() || logs {
             return Ok(false);
         }
-        let Some(device) = self.only_device(placement, outline, buffers) else { return Ok(false) };
         let devices = self.machine().devices().count();
         let tracks =
             replay.tracks.get_or_init(|| std::iter::repeat_with(Track::default).take(devices).collect());
@@ -180,31 +176,6 @@ impl Executor {
                 track.runs.store(NEVER, Ordering::Relaxed);
                 Ok(false)
             }
-        }
-    }
-
-    /// The accelerator that all kernels of the plan run on, if there is one.
-    fn only_device(
-        &self,
-        placement: Placement,
-        outline: &Outline,
-        buffers: &[Option<Arc<Buffer>>],
-    ) -> Option<Device> {
-        match placement {
-            Placement::On(device) => (device != Device::HOST).then_some(device),
-            // Everything that comes in is on one accelerator alone, and every kernel reads what came in or was made of it.
-            Placement::Auto if outline.reads => {
-                let mut found = None;
-                for buffer in outline.given.iter().filter_map(|id| buffers[id.0 as usize].as_ref()) {
-                    let valid = buffer.valid_on();
-                    let [device] = valid[..] else { return None };
-                    if *found.get_or_insert(device) != device {
-                        return None;
-                    }
-                }
-                found.filter(|&device| device != Device::HOST)
-            }
-            _ => None,
         }
     }
 

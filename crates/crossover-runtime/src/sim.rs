@@ -1,32 +1,35 @@
-//! A simulated accelerator: memory of its own that the host cannot touch, costs in virtual time, and faults on
-//! request.
+//! A simulated machine: an accelerator with memory of its own that the host cannot touch, a host that is timed alike, costs in
+//! virtual time, and faults on request.
 //!
-//! Addresses it hands out are not host addresses: whoever forgets a transfer reads nothing, and is told so.
-//! Kernels are executed by another backend on memory that only the simulation can reach, so results are real.
+//! Addresses that the accelerator hands out are not host addresses: whoever forgets a transfer reads nothing, and is told so.
+//! Kernels are executed by another backend on memory that only the simulation can reach, so results are real; a *hollow* device
+//! computes nothing and only takes the time, for sizes that no test could fill.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+use std::{
+    hash::{Hash, Hasher},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
-use crossover_plan::kernel::Kernel;
+use crossover_plan::{Work, kernel::Kernel};
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 
-use crate::{Address, Backend, Block, Error, Executable, Launch, Result};
+use crate::{Address, Backend, Block, DeviceMemory, DeviceProfile, Error, Executable, Launch, Result};
 
 /// What the device is like.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SimOptions {
     /// Bytes of device memory.
     pub capacity: usize,
-    /// Nanoseconds to start a kernel.
-    pub launch_ns: u64,
-    /// Nanoseconds to start a copy.
-    pub copy_ns: u64,
-    /// Bytes per nanosecond between host and device.
-    pub copy_rate: u64,
+    /// How long kernels and copies take.
+    pub profile: DeviceProfile,
+    /// How far kernels are off what the profile says: a kind of kernel takes up to this many times as long, or as little.
+    pub spread: f64,
     /// Bytes per nanosecond between two such devices; `None` if their bytes go through the host.
     pub peer_rate: Option<u64>,
 }
@@ -35,15 +38,14 @@ impl Default for SimOptions {
     fn default() -> SimOptions {
         SimOptions {
             capacity: 1 << 30,
-            launch_ns: 3_600,
-            copy_ns: 9_000,
-            copy_rate: 55,
+            profile: DeviceProfile::assumed_gpu(),
+            spread: 1.0,
             peer_rate: Some(200),
         }
     }
 }
 
-/// Something that is to go wrong once, counted from now.
+/// Something that is to go wrong, counted from now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// The k-th allocation (from 0) fails.
@@ -52,21 +54,76 @@ pub enum Fault {
     Copy(u64),
     /// The k-th kernel fails before it writes anything.
     Kernel(u64),
+    /// The device is lost at the k-th kernel, with all contents.
+    Loss(u64),
+}
+
+/// Virtual time, shared by the devices of a machine.
+///
+/// ```
+/// use crossover_runtime::sim::Clock;
+/// let clock = Clock::default();
+/// clock.advance(1500.0);
+/// assert_eq!(clock.nanoseconds(), 1500);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Clock {
+    now: Arc<AtomicU64>,
+}
+
+impl Clock {
+    /// Nanoseconds since the clock was made.
+    pub fn nanoseconds(&self) -> u64 {
+        self.now.load(Ordering::Relaxed)
+    }
+
+    /// Lets time pass.
+    pub fn advance(&self, nanoseconds: f64) {
+        self.now.fetch_add(nanoseconds.max(0.0).round() as u64, Ordering::Relaxed);
+    }
+
+    fn measure(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
+        let start = self.nanoseconds();
+        work()?;
+        Ok(Duration::from_nanos(self.nanoseconds() - start))
+    }
+}
+
+/// How long a kernel takes on a device: what its profile says, and a bit off, always by the same factor.
+fn kernel_time(options: &SimOptions, kernel: &Kernel) -> f64 {
+    let work = Work::of(kernel, &[]);
+    let mut hasher = FxHasher::default();
+    options.profile.name.hash(&mut hasher);
+    std::mem::discriminant(kernel).hash(&mut hasher);
+    for term in &work.terms {
+        (term.class, term.width).hash(&mut hasher);
+    }
+    let along = (hasher.finish() >> 11) as f64 / (1u64 << 53) as f64;
+    let factor = options.spread.max(1.0).powf(2.0 * along - 1.0);
+    let launch = options.profile.launch_ns;
+    launch + (options.profile.time(&work) - launch) * factor
 }
 
 #[derive(Debug, Default)]
 struct Memory {
-    blocks: FxHashMap<u64, Block>,
+    /// Where the bytes really are; nowhere on a hollow device.
+    blocks: FxHashMap<u64, Option<Block>>,
     used: usize,
+    peak: usize,
     next: u64,
 }
 
 struct State {
-    inner: Arc<dyn Backend>,
+    inner: Option<Arc<dyn Backend>>,
     options: SimOptions,
     memory: Mutex<Memory>,
-    faults: Mutex<Vec<Fault>>,
-    clock_ns: AtomicU64,
+    /// Faults to come; those marked happen from then on, not once.
+    faults: Mutex<Vec<(Fault, bool)>>,
+    clock: Clock,
+    /// How many times slower everything is, as the bits of an `f64`.
+    slowdown: AtomicU64,
+    /// Bytes that other programs take.
+    others: AtomicU64,
     peer_copies: AtomicU64,
     lost: AtomicBool,
 }
@@ -83,22 +140,43 @@ const BASE: u64 = 0xD000_0000_0000_0000;
 impl SimDevice {
     /// A device that computes with `inner`, which must be a host backend.
     pub fn new(inner: Arc<dyn Backend>, options: SimOptions) -> SimDevice {
+        SimDevice::made(Some(inner), options, Clock::default())
+    }
+
+    /// A device that computes nothing, and tells the time by a clock it shares.
+    pub fn hollow(options: SimOptions, clock: Clock) -> SimDevice {
+        SimDevice::made(None, options, clock)
+    }
+
+    fn made(inner: Option<Arc<dyn Backend>>, options: SimOptions, clock: Clock) -> SimDevice {
         SimDevice {
             state: Arc::new(State {
                 inner,
                 options,
                 memory: Mutex::new(Memory { next: BASE, ..Memory::default() }),
                 faults: Mutex::new(Vec::new()),
-                clock_ns: AtomicU64::new(0),
+                clock,
+                slowdown: AtomicU64::new(1f64.to_bits()),
+                others: AtomicU64::new(0),
                 peer_copies: AtomicU64::new(0),
                 lost: AtomicBool::new(false),
             }),
         }
     }
 
-    /// Plans a fault.
+    /// Plans a fault that happens once.
     pub fn inject(&self, fault: Fault) {
-        self.state.faults.lock().push(fault);
+        self.state.faults.lock().push((fault, false));
+    }
+
+    /// Plans a fault that happens again and again from then on, until [`heal`](SimDevice::heal).
+    pub fn inject_always(&self, fault: Fault) {
+        self.state.faults.lock().push((fault, true));
+    }
+
+    /// Takes back all faults that are planned.
+    pub fn heal(&self) {
+        self.state.faults.lock().clear();
     }
 
     /// Everything fails from now on, and all contents are gone.
@@ -106,9 +184,19 @@ impl SimDevice {
         self.state.lost.store(true, Ordering::SeqCst);
     }
 
+    /// Makes everything take this many times as long.
+    pub fn slow_down(&self, factor: f64) {
+        self.state.slowdown.store(factor.to_bits(), Ordering::Relaxed);
+    }
+
+    /// Lets other programs take this many bytes.
+    pub fn occupy(&self, bytes: u64) {
+        self.state.others.store(bytes, Ordering::Relaxed);
+    }
+
     /// Virtual nanoseconds spent so far.
     pub fn clock_ns(&self) -> u64 {
-        self.state.clock_ns.load(Ordering::Relaxed)
+        self.state.clock.nanoseconds()
     }
 
     /// Copies that came straight from another such device.
@@ -119,6 +207,11 @@ impl SimDevice {
     /// Bytes allocated now.
     pub fn used(&self) -> usize {
         self.state.memory.lock().used
+    }
+
+    /// Most bytes that were allocated at once.
+    pub fn peak(&self) -> usize {
+        self.state.memory.lock().peak
     }
 }
 
@@ -138,10 +231,10 @@ impl State {
     /// Counts down the faults of one kind; true when one is due.
     fn due(&self, pick: impl Fn(&mut Fault) -> Option<&mut u64>) -> bool {
         let mut hit = false;
-        self.faults.lock().retain_mut(|fault| match pick(fault) {
+        self.faults.lock().retain_mut(|(fault, always)| match pick(fault) {
             Some(0) => {
                 hit = true;
-                false
+                *always
             }
             Some(left) => {
                 *left -= 1;
@@ -152,21 +245,32 @@ impl State {
         hit
     }
 
-    fn inner_block(&self, block: Block) -> Result<Block> {
+    fn spend(&self, nanoseconds: f64) {
+        self.clock.advance(nanoseconds * f64::from_bits(self.slowdown.load(Ordering::Relaxed)));
+    }
+
+    fn inner_block(&self, block: Block) -> Result<Option<Block>> {
         let memory = self.memory.lock();
         memory.blocks.get(&block.address.0).copied().ok_or_else(|| {
             Error::Internal(format!("{:#x} is not an address of the simulated device", block.address.0))
         })
     }
 
-    fn copied(&self, bytes: usize, rate: u64) -> Result<()> {
+    /// Spends the time of a copy, given the links to the host, or fails as it was told to.
+    fn copied(&self, time: impl Fn(&crate::Links) -> f64) -> Result<()> {
         self.check_lost("copying")?;
         if self.due(|f| if let Fault::Copy(k) = f { Some(k) } else { None }) {
             return Err(self.failure("copying", "injected fault"));
         }
-        let ns = self.options.copy_ns + bytes as u64 / rate.max(1);
-        self.clock_ns.fetch_add(ns, Ordering::Relaxed);
+        if let Some(links) = &self.options.profile.links {
+            self.spend(time(links));
+        }
         Ok(())
+    }
+
+    fn free(&self, used: usize) -> usize {
+        let others = self.others.load(Ordering::Relaxed) as usize;
+        self.options.capacity.saturating_sub(used).saturating_sub(others)
     }
 }
 
@@ -175,27 +279,32 @@ impl Backend for SimDevice {
         "simulated"
     }
 
+    fn check(&self) -> Result<()> {
+        self.state.check_lost("being asked")
+    }
+
     fn allocate(&self, bytes: usize) -> Result<Block> {
         let state = &self.state;
         state.check_lost("allocating")?;
         let full = |used: usize| Error::OutOfMemory {
             device: "simulated".to_string(),
             requested: bytes as u64,
-            free: (state.options.capacity - used) as u64,
+            free: state.free(used) as u64,
             reserved: used as u64,
         };
         let mut memory = state.memory.lock();
         if state.due(|f| if let Fault::Allocation(k) = f { Some(k) } else { None }) {
             return Err(full(memory.used));
         }
-        if bytes > state.options.capacity - memory.used {
+        if bytes > state.free(memory.used) {
             return Err(full(memory.used));
         }
-        let inner = state.inner.allocate(bytes)?;
+        let inner = state.inner.as_ref().map(|inner| inner.allocate(bytes)).transpose()?;
         let address = memory.next;
         memory.next += (bytes as u64).next_multiple_of(64).max(64);
         memory.blocks.insert(address, inner);
         memory.used += bytes;
+        memory.peak = memory.peak.max(memory.used);
         Ok(Block { address: Address(address), bytes })
     }
 
@@ -203,28 +312,51 @@ impl Backend for SimDevice {
         let mut memory = self.state.memory.lock();
         if let Some(inner) = memory.blocks.remove(&block.address.0) {
             memory.used -= block.bytes;
-            self.state.inner.free(inner);
+            if let (Some(backend), Some(inner)) = (&self.state.inner, inner) {
+                backend.free(inner);
+            }
         }
     }
 
     fn upload(&self, from: &[u8], to: Block) -> Result<()> {
-        self.state.copied(from.len(), self.state.options.copy_rate)?;
-        self.state.inner.upload(from, self.state.inner_block(to)?)
+        self.state.copied(|links| links.up.time(from.len() as u64))?;
+        match (self.state.inner_block(to)?, &self.state.inner) {
+            (Some(to), Some(inner)) => inner.upload(from, to),
+            _ => Ok(()),
+        }
     }
 
     fn download(&self, from: Block, to: &mut [u8]) -> Result<()> {
-        self.state.copied(to.len(), self.state.options.copy_rate)?;
-        self.state.inner.download(self.state.inner_block(from)?, to)
+        self.state.copied(|links| links.down.time(to.len() as u64))?;
+        match (self.state.inner_block(from)?, &self.state.inner) {
+            (Some(from), Some(inner)) => inner.download(from, to),
+            _ => Ok(()),
+        }
+    }
+
+    fn measure(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
+        self.state.clock.measure(work)
+    }
+
+    fn memory(&self) -> Option<DeviceMemory> {
+        let used = self.used();
+        let total = self.state.options.capacity as u64;
+        Some(DeviceMemory { live: used as u64, cached: 0, free: self.state.free(used) as u64, total })
     }
 
     fn copy_from(&self, source: &dyn Backend, from: Block, to: Block, bytes: usize) -> Result<bool> {
         let source = source.as_any().and_then(|any| any.downcast_ref::<SimDevice>());
         let (Some(source), Some(rate)) = (source, self.state.options.peer_rate) else { return Ok(false) };
         source.state.check_lost("copying")?;
-        self.state.copied(bytes, rate)?;
-        let mut moved = vec![0; bytes];
-        source.state.inner.download(source.state.inner_block(from)?, &mut moved)?;
-        self.state.inner.upload(&moved, self.state.inner_block(to)?)?;
+        self.state.copied(|links| links.up.latency_ns + bytes as f64 / rate.max(1) as f64)?;
+        let (there, here) = (source.state.inner_block(from)?, self.state.inner_block(to)?);
+        if let (Some(from), Some(outer), Some(to), Some(inner)) =
+            (there, &source.state.inner, here, &self.state.inner)
+        {
+            let mut moved = vec![0; bytes];
+            outer.download(from, &mut moved)?;
+            inner.upload(&moved, to)?;
+        }
         self.state.peer_copies.fetch_add(1, Ordering::Relaxed);
         Ok(true)
     }
@@ -235,27 +367,103 @@ impl Backend for SimDevice {
 
     fn prepare(&self, kernel: &Kernel) -> Result<Box<dyn Executable>> {
         self.state.check_lost("preparing a kernel")?;
-        let inner = self.state.inner.prepare(kernel)?;
-        Ok(Box::new(SimKernel { state: self.state.clone(), inner }))
+        let inner = self.state.inner.as_ref().map(|inner| inner.prepare(kernel)).transpose()?;
+        let nanoseconds = kernel_time(&self.state.options, kernel);
+        Ok(Box::new(SimKernel { state: self.state.clone(), inner, nanoseconds }))
     }
 }
 
 struct SimKernel {
     state: Arc<State>,
-    inner: Box<dyn Executable>,
+    inner: Option<Box<dyn Executable>>,
+    nanoseconds: f64,
 }
 
 impl Executable for SimKernel {
     fn run(&self, launch: &Launch<'_>) -> Result<()> {
+        if self.state.due(|f| if let Fault::Loss(k) = f { Some(k) } else { None }) {
+            self.state.lost.store(true, Ordering::SeqCst);
+        }
         self.state.check_lost("running a kernel")?;
         if self.state.due(|f| if let Fault::Kernel(k) = f { Some(k) } else { None }) {
             return Err(self.state.failure("running a kernel", "injected fault"));
         }
+        self.state.spend(self.nanoseconds);
+        let Some(inner) = &self.inner else { return Ok(()) };
         let translate = |blocks: &[Block]| -> Result<SmallVec<[Block; 8]>> {
-            blocks.iter().map(|b| self.state.inner_block(*b)).collect()
+            let real = |b: &Block| self.state.inner_block(*b).map(|inner| inner.unwrap_or(*b));
+            blocks.iter().map(real).collect()
         };
         let (inputs, outputs) = (translate(launch.inputs())?, translate(launch.outputs())?);
-        self.state.clock_ns.fetch_add(self.state.options.launch_ns, Ordering::Relaxed);
-        self.inner.run(&launch.moved_to(&inputs, &outputs))
+        inner.run(&launch.moved_to(&inputs, &outputs))
+    }
+}
+
+/// A host that computes nothing: its memory is never touched, and its kernels only take virtual time.
+pub struct SimHost {
+    options: SimOptions,
+    clock: Clock,
+    blocks: Mutex<FxHashMap<u64, Vec<Line>>>,
+}
+
+/// As much as a block is aligned to.
+#[repr(align(64))]
+struct Line(#[expect(dead_code, reason = "only its size and alignment matter")] [u8; 64]);
+
+impl SimHost {
+    /// A host with a profile, on a clock it shares with accelerators.
+    pub fn hollow(options: SimOptions, clock: Clock) -> SimHost {
+        SimHost { options, clock, blocks: Mutex::default() }
+    }
+}
+
+impl Backend for SimHost {
+    fn name(&self) -> &str {
+        "simulated host"
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Block> {
+        // Reserved, never written: the system backs it with nothing.
+        let lines: Vec<Line> = Vec::with_capacity(bytes.div_ceil(size_of::<Line>()).max(1));
+        let address = lines.as_ptr() as u64;
+        self.blocks.lock().insert(address, lines);
+        Ok(Block { address: Address(address), bytes })
+    }
+
+    fn free(&self, block: Block) {
+        self.blocks.lock().remove(&block.address.0);
+    }
+
+    fn upload(&self, _: &[u8], _: Block) -> Result<()> {
+        Ok(())
+    }
+
+    fn download(&self, _: Block, _: &mut [u8]) -> Result<()> {
+        Ok(())
+    }
+
+    fn is_host(&self) -> bool {
+        true
+    }
+
+    fn measure(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
+        self.clock.measure(work)
+    }
+
+    fn prepare(&self, kernel: &Kernel) -> Result<Box<dyn Executable>> {
+        let nanoseconds = kernel_time(&self.options, kernel);
+        Ok(Box::new(HollowKernel { clock: self.clock.clone(), nanoseconds }))
+    }
+}
+
+struct HollowKernel {
+    clock: Clock,
+    nanoseconds: f64,
+}
+
+impl Executable for HollowKernel {
+    fn run(&self, _: &Launch<'_>) -> Result<()> {
+        self.clock.advance(self.nanoseconds);
+        Ok(())
     }
 }

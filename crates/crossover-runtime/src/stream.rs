@@ -14,7 +14,7 @@ use crossover_plan::{
 use smallvec::{SmallVec, smallvec};
 
 use crate::{
-    Address, Block, Buffer, Device, Executor, Placement, Prepared, Result, executor::is_device_fault,
+    Address, Block, Buffer, Device, Executor, Placement, Prepared, Result, Wanted, executor::is_device_fault,
 };
 
 /// Bytes of the result from which parts are worth their overhead.
@@ -46,12 +46,11 @@ impl Executor {
     /// The flag says whether the bytes are there; otherwise they are to be read from the buffer.
     pub fn evaluate_into(
         &self,
-        placement: Option<Placement>,
+        placement: Placement,
         graph: &Graph,
         inputs: &[Arc<Buffer>],
         to: &mut [u8],
     ) -> Result<(SmallVec<[Arc<Buffer>; 1]>, bool)> {
-        let placement = placement.unwrap_or(self.placement());
         let prepared = self.prepare(graph)?;
         if to.len() >= LARGE
             && placement != Placement::Host
@@ -59,7 +58,7 @@ impl Executor {
         {
             return Ok((smallvec![made], true));
         }
-        Ok((self.run_at(placement, &prepared, inputs, graph.scalars())?, false))
+        Ok((self.run_for(placement, Wanted::OnHost, &prepared, inputs, graph.scalars())?, false))
     }
 
     /// The result of a plan that is one elementwise kernel over large host memory, if its device can do that in parts.
@@ -91,14 +90,19 @@ impl Executor {
             }
             operands.push(buffer);
         }
+        let mut decided = None;
         let device = match placement {
             Placement::On(device) => device,
+            Placement::Auto if self.machine().is_host_only() => return Ok(None),
             Placement::Auto => {
-                let mut buffers: SmallVec<[Option<Arc<Buffer>>; 8]> = smallvec![None; plan.buffers.len()];
-                for (id, &buffer) in launch.kernel.reads().zip(&operands) {
-                    buffers[id.0 as usize] = Some(buffer.clone());
+                let decision = self.decide(prepared, inputs, Wanted::OnHost);
+                // A trial is to find out how long the kernel takes.
+                if decision.is_trial() {
+                    return Ok(None);
                 }
-                self.choose(launch, &buffers)
+                let device = decision.device(0);
+                decided = Some(decision);
+                device
             }
             Placement::Host | Placement::RoundRobin => return Ok(None),
         };
@@ -137,6 +141,7 @@ impl Executor {
             self.note_transfer(device, buffer);
         }
         self.note_launch();
+        decided.iter().for_each(|decision| self.note_decision(decision, 0));
         Ok(Some(Arc::new(Buffer::placed(self.machine(), device, made.output))))
     }
 }

@@ -165,11 +165,11 @@
 //! ```
 
 pub use crossover_array::{
-    Array, Axes, Bound, Builder, Complex, CustomKernel, DType, Device, Dims, Element, Error, Evaluation,
-    Graph, Grid, Index, Indices, KernelEntry, KernelInputs, KernelOutput, KernelRecord, Key, Kind,
-    MatrixNorm, NanOrigin, Number, Operand, Padding, Pinned, Result, Rows, Runtime, Scalar, Scatter, Shape,
-    Side, Simd, Unique, bf16, einsum, eval_all, f16, fft, gpu_gaps, gpus, io, keepdims, linalg, random, s,
-    signal, with_device,
+    Array, Axes, Bound, Builder, Complex, CustomKernel, DType, Device, DeviceMemory, Dims, Effort, Element,
+    Error, Evaluation, Graph, Grid, Index, Indices, KernelEntry, KernelInputs, KernelOutput, KernelRecord,
+    Key, Kind, MatrixNorm, NanOrigin, Number, Operand, Padding, Pinned, Profile, Result, Rows, Runtime,
+    RuntimeStats, Scalar, Scatter, Shape, Side, Simd, Unique, bf16, einsum, eval_all, f16, fft, gpu_gaps,
+    gpus, io, keepdims, linalg, random, s, signal, with_device,
 };
 /// Graphs, ops, dtypes and the reference interpreter.
 pub use crossover_core as core;

@@ -1,0 +1,609 @@
+//! Where the kernels of a plan run under [`Placement::Auto`](crate::Placement::Auto): decided for the whole plan from predicted
+//! times, remembered, and reconsidered when what was known has changed.
+//!
+//! A plan seen before, with its operands where they were then, costs one look into a short list. A decision stands until another
+//! is better by a sixth and by 20 µs, so that noise moves nothing. Devices are not opened to decide about small work.
+//!
+//! Predictions are wrong at first, and where nothing runs nothing is learnt. A plan that comes back is therefore tried where it
+//! might be faster than predicted: kernels never seen on an open device count as [`HOPE`] of their predicted time until they have
+//! been seen three times. What that can cost is bounded, and it ends.
+
+use std::{
+    hash::{Hash, Hasher},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU32, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use crossover_plan::{Plan, Role, Work, kernel::Kernel};
+use parking_lot::{Mutex, RwLock};
+use rustc_hash::FxHasher;
+use smallvec::SmallVec;
+
+use crate::{
+    Buffer, Device, Link, Machine, Profile,
+    decision::{Decision, Why},
+    observe::{Key, Noted, Table},
+    solve::{Node, Problem},
+};
+
+/// Who is going to look at the results of an evaluation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Wanted {
+    /// Nobody yet: they stay where they were computed.
+    #[default]
+    Anywhere,
+    /// The host, at once.
+    OnHost,
+}
+
+/// Bytes moved and operations up to which a plan on the host's own data is never worth a thought.
+const SMALL: u64 = 1 << 15;
+/// Decisions kept per plan: one for each way its operands can lie.
+const KEPT: usize = 8;
+/// Every so many evaluations of a plan its kernels are timed.
+const TIMED: u64 = 6;
+/// Evaluations of a plan that are all timed at first, and after something odd.
+const FIRST: u64 = 4;
+/// Decisions between two looks at a device that has become slow.
+const LOOK: u32 = 4;
+
+/// How much faster than predicted a kernel may be that was never seen: what a trial hopes for.
+const HOPE: f64 = 0.4;
+/// Runs of a plan before anything is tried: what runs once must not be an experiment.
+const SETTLED: u64 = 3;
+/// What a trial may cost at most, as a multiple of the best prediction and nanoseconds beyond it: whoever waits seconds for a
+/// result wants no wild experiments.
+const MOST_TRIED: (f64, f64) = (1.8, 2e8);
+
+/// When a plan changes devices.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hysteresis {
+    /// Share of the predicted time that has to be saved.
+    pub share: f64,
+    /// The same for plans that would go back to the host altogether: nobody should be slower than without an accelerator.
+    pub home: f64,
+    /// Nanoseconds that have to be saved.
+    pub nanoseconds: f64,
+}
+
+impl Default for Hysteresis {
+    fn default() -> Hysteresis {
+        Hysteresis { share: 0.15, home: 0.04, nanoseconds: 20_000.0 }
+    }
+}
+
+/// The part of a placement problem that is the same for all evaluations of a plan.
+#[derive(Debug)]
+pub(crate) struct Outline {
+    pub nodes: Vec<Node>,
+    pub work: Vec<Work>,
+    /// Hash and half octaves of each kernel.
+    pub keys: Vec<(u64, u16)>,
+    pub bytes: Vec<u64>,
+    pub outputs: Vec<u32>,
+    /// Input of the graph for each buffer that is one.
+    pub inputs: Vec<(u32, u32)>,
+    /// Whether each kernel's bits depend on who computes it.
+    pub bounded: Vec<bool>,
+}
+
+impl Outline {
+    pub fn new(plan: &Plan) -> Outline {
+        let work = plan.work();
+        let node = |launch: &crossover_plan::Launch| {
+            let mut reads: SmallVec<[u32; 4]> = launch.kernel.reads().map(|b| b.0).collect();
+            reads.sort_unstable();
+            reads.dedup();
+            let mut writes: SmallVec<[u32; 2]> = launch.kernel.writes().map(|b| b.0).collect();
+            writes.sort_unstable();
+            writes.dedup();
+            Node { reads, writes, frees: launch.free.iter().map(|b| b.0).collect() }
+        };
+        let keys = plan.launches.iter().zip(&work).map(|(l, w)| (kind(l), size(w))).collect();
+        let inputs = plan.buffers.iter().enumerate().filter_map(|(at, buffer)| match buffer.role {
+            Role::Input(i) => Some((at as u32, i)),
+            Role::Computed => None,
+        });
+        Outline {
+            nodes: plan.launches.iter().map(node).collect(),
+            keys,
+            work,
+            bytes: plan.buffers.iter().map(|b| b.bytes() as u64).collect(),
+            outputs: plan.outputs.iter().map(|b| b.0).collect(),
+            inputs: inputs.collect(),
+            bounded: plan.launches.iter().map(|l| is_bounded(&l.kernel)).collect(),
+        }
+    }
+}
+
+/// Whether the bits of a call depend on who computes it: libraries sum in orders of their own.
+fn is_bounded(kernel: &Kernel) -> bool {
+    use crossover_plan::kernel::CallOp;
+    matches!(kernel, Kernel::Call(call) if matches!(
+        call.op,
+        CallOp::MatMul | CallOp::Linear { .. } | CallOp::Fft { .. } | CallOp::Linalg(_)
+    ))
+}
+
+/// A hash of what a kernel does, whatever its sizes.
+fn kind(launch: &crossover_plan::Launch) -> u64 {
+    let mut hasher = FxHasher::default();
+    launch.name.hash(&mut hasher);
+    match &launch.kernel {
+        Kernel::Fused(fused) => {
+            (fused.kind, fused.steps.len(), fused.stores.len()).hash(&mut hasher);
+            for load in &fused.loads {
+                // Whether it is read in order decides the speed; by how much it is off does not.
+                let dense = load.window.strides.last().is_none_or(|&s| s == 1);
+                (load.dtype, dense).hash(&mut hasher);
+            }
+        }
+        Kernel::Call(call) => {
+            call.dtype.hash(&mut hasher);
+            for operand in &call.operands {
+                (operand.dtype, operand.layout.is_contiguous()).hash(&mut hasher);
+            }
+        }
+    }
+    hasher.finish()
+}
+
+/// Half octaves of bytes and operations together.
+fn size(work: &Work) -> u16 {
+    let all = work.bytes + work.terms.iter().map(|t| t.count).sum::<u64>();
+    (2.0 * (all.max(1) as f64).log2()).round() as u16
+}
+
+/// Decisions for operands that lie in one way.
+#[derive(Debug)]
+struct Remembered {
+    key: u64,
+    current: Arc<Decision>,
+    /// The last one that was no trial.
+    settled: Option<Arc<Decision>>,
+}
+
+/// What a plan remembers about where it ran.
+#[derive(Debug, Default)]
+pub(crate) struct Route {
+    outline: OnceLock<Outline>,
+    known: Mutex<SmallVec<[Remembered; 2]>>,
+    runs: AtomicU64,
+    /// Runs that will be timed because something was odd.
+    alert: AtomicU32,
+}
+
+impl Route {
+    pub fn outline(&self, plan: &Plan) -> &Outline {
+        self.outline.get_or_init(|| Outline::new(plan))
+    }
+
+    /// Forgets decisions: a device could not do what it was chosen for.
+    pub fn forget(&self) {
+        self.known.lock().clear();
+    }
+
+    /// Whether the kernels of the run that begins now are timed.
+    pub fn is_timed(&self) -> bool {
+        let run = self.runs.fetch_add(1, Ordering::Relaxed);
+        let alert = self.alert.load(Ordering::Relaxed);
+        if alert > 0 {
+            self.alert.store(alert - 1, Ordering::Relaxed);
+        }
+        run < FIRST || alert > 0 || run.is_multiple_of(TIMED)
+    }
+}
+
+/// Whether a plan is small enough to stay with its operands on the host unexamined.
+pub(crate) fn is_small(plan: &Plan) -> bool {
+    let (bytes, flops) = plan.launches.iter().fold((0, 0), |(bytes, flops), launch| {
+        (bytes + launch.cost.read + launch.cost.written, flops + launch.cost.flops)
+    });
+    bytes <= SMALL && flops <= SMALL
+}
+
+/// A device as the router knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// Nothing but its name.
+    Named,
+    /// Opened and measured.
+    Usable,
+    /// Missing or lost.
+    Unusable,
+}
+
+/// Gives the profile of a machine whose device has just been opened, if there is a better one than was assumed.
+pub type Measure = Box<dyn Fn(&Arc<Machine>) -> Option<Profile> + Send + Sync>;
+
+/// Decides where plans run.
+pub struct Router {
+    machine: Arc<Machine>,
+    profile: RwLock<Arc<Profile>>,
+    measure: Option<Measure>,
+    known: Mutex<SmallVec<[Known; 2]>>,
+    table: Table,
+    hysteresis: Hysteresis,
+    /// Nanoseconds of a trial copy to each device while it was well.
+    trials: Mutex<SmallVec<[f64; 2]>>,
+    looks: AtomicU32,
+    deterministic: bool,
+    asked: OnceLock<()>,
+}
+
+impl std::fmt::Debug for Router {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Router").field("machine", &self.machine).field("epoch", &self.table.epoch()).finish()
+    }
+}
+
+impl Router {
+    /// A router that believes a profile.
+    pub fn new(machine: Arc<Machine>, profile: Profile) -> Router {
+        let devices = machine.devices().count();
+        let profile = complete(profile, devices);
+        Router {
+            machine,
+            profile: RwLock::new(Arc::new(profile)),
+            measure: None,
+            known: Mutex::new(smallvec::smallvec![Known::Named; devices]),
+            table: Table::new(devices),
+            hysteresis: Hysteresis::default(),
+            trials: Mutex::new(smallvec::smallvec![0.0; devices]),
+            looks: AtomicU32::new(0),
+            deterministic: false,
+            asked: OnceLock::new(),
+        }
+    }
+
+    /// Asks for a measured profile when the first accelerator is opened.
+    pub fn measured_by(mut self, measure: Measure) -> Router {
+        self.measure = Some(measure);
+        self
+    }
+
+    /// When plans change devices.
+    pub fn hysteresis(mut self, hysteresis: Hysteresis) -> Router {
+        self.hysteresis = hysteresis;
+        self
+    }
+
+    /// Whether calls whose bits depend on the device are placed by a rule that knows no times.
+    pub fn deterministic(mut self, deterministic: bool) -> Router {
+        self.deterministic = deterministic;
+        self
+    }
+
+    /// Whether calls are placed by a rule that knows no times.
+    pub fn is_deterministic(&self) -> bool {
+        self.deterministic
+    }
+
+    /// What the router believes about the machine.
+    pub fn profile(&self) -> Arc<Profile> {
+        self.profile.read().clone()
+    }
+
+    /// Believes another profile from now on.
+    pub fn believe(&self, profile: Profile) {
+        *self.profile.write() = Arc::new(complete(profile, self.machine.devices().count()));
+        self.table.advance();
+    }
+
+    /// Predicted nanoseconds of every kernel of a plan on every device, the host first, as everything known so far says.
+    pub(crate) fn predicted(&self, route: &Route, plan: &Plan) -> Vec<f64> {
+        if self.machine.is_host_only()
+            && let Some(measure) = &self.measure
+        {
+            // Without accelerators nothing else asks what was measured.
+            self.asked.get_or_init(|| {
+                if let Some(profile) = measure(&self.machine) {
+                    self.believe(profile);
+                }
+            });
+        }
+        let (outline, profile) = (route.outline(plan), self.profile());
+        let devices = self.machine.devices().count();
+        let mut times = Vec::with_capacity(outline.nodes.len() * devices);
+        let keys = outline
+            .keys
+            .iter()
+            .flat_map(|&(kernel, size)| (0..devices).map(move |d| Key { kernel, size, device: d as u8 }));
+        self.table.corrections(keys, |correction, _| {
+            let (at, device) = (times.len() / devices, times.len() % devices);
+            times.push(profile.devices[device].time(&outline.work[at]) * correction);
+        });
+        times
+    }
+
+    /// How many times slower than usual a device is.
+    pub fn slowdown(&self, device: Device) -> f64 {
+        self.table.factor(device.0)
+    }
+
+    /// The decision for a plan whose inputs lie as they do now.
+    pub(crate) fn decide(
+        &self,
+        route: &Route,
+        plan: &Plan,
+        refused: &dyn Fn(usize, Device) -> bool,
+        inputs: &[Arc<Buffer>],
+        wanted: Wanted,
+    ) -> Arc<Decision> {
+        let devices = self.machine.devices().count();
+        let mut hasher = FxHasher::default();
+        let mut masks: SmallVec<[u32; 8]> = SmallVec::new();
+        for buffer in inputs {
+            let mask = buffer.valid_mask();
+            masks.push(mask);
+            mask.hash(&mut hasher);
+        }
+        (wanted == Wanted::OnHost).hash(&mut hasher);
+        let key = hasher.finish();
+        self.look_after_slow_devices(devices);
+        let epoch = self.table.epoch();
+        let settles = route.runs.load(Ordering::Relaxed) == SETTLED;
+        let mut settled = None;
+        if let Some(entry) = route.known.lock().iter().find(|entry| entry.key == key) {
+            if entry.current.epoch == epoch && !settles {
+                return entry.current.clone();
+            }
+            settled = entry.settled.clone();
+        }
+        let mut decision = self.decide_anew(route, plan, refused, &masks, wanted, settled.as_deref());
+        while self.open(&decision) {
+            decision = self.decide_anew(route, plan, refused, &masks, wanted, None);
+        }
+        let current = Arc::new(decision);
+        if !current.is_trial() {
+            settled = Some(current.clone());
+        }
+        let mut known = route.known.lock();
+        let entry = Remembered { key, current: current.clone(), settled };
+        match known.iter_mut().find(|entry| entry.key == key) {
+            Some(old) => *old = entry,
+            None => {
+                if known.len() >= KEPT {
+                    known.remove(0);
+                }
+                known.push(entry);
+            }
+        }
+        current
+    }
+
+    /// Opens devices that a decision relies on unseen; true if that changed what is known.
+    fn open(&self, decision: &Decision) -> bool {
+        let mut changed = false;
+        for device in self.machine.devices().skip(1) {
+            if !decision.uses(device) || self.known.lock()[device.0] != Known::Named {
+                continue;
+            }
+            let found = match self.machine.backend(device).check() {
+                Ok(()) => Known::Usable,
+                Err(_) => Known::Unusable,
+            };
+            // Measuring takes a while; whoever asks meanwhile does without.
+            self.known.lock()[device.0] = found;
+            if found == Known::Usable
+                && let Some(profile) = self.measure.as_ref().and_then(|measure| measure(&self.machine))
+            {
+                *self.profile.write() = Arc::new(complete(profile, self.machine.devices().count()));
+            }
+            if found == Known::Usable {
+                self.acquaint(device);
+            }
+            self.table.advance();
+            changed = true;
+        }
+        changed
+    }
+
+    fn decide_anew(
+        &self,
+        route: &Route,
+        plan: &Plan,
+        refused: &dyn Fn(usize, Device) -> bool,
+        masks: &[u32],
+        wanted: Wanted,
+        former: Option<&Decision>,
+    ) -> Decision {
+        let outline = route.outline(plan);
+        // Read before anything else: what changes meanwhile makes this decision stale.
+        let epoch = self.table.epoch();
+        let (profile, devices) = (self.profile(), self.machine.devices().count());
+        let known = self.known.lock().clone();
+        let usable = |d: Device| match known[d.0] {
+            Known::Named => true,
+            Known::Unusable => false,
+            Known::Usable => self.machine.backend(d).check().is_ok(),
+        };
+        let usable: SmallVec<[bool; 4]> =
+            self.machine.devices().map(|d| d == Device::HOST || usable(d)).collect();
+        let mut priors: Vec<f64> = Vec::with_capacity(outline.nodes.len() * devices);
+        for work in &outline.work {
+            priors.extend(profile.devices.iter().map(|d| d.time(work)));
+        }
+        let mut times = Vec::with_capacity(priors.len());
+        let keys = outline
+            .keys
+            .iter()
+            .flat_map(|&(kernel, size)| (0..devices).map(move |d| Key { kernel, size, device: d as u8 }));
+        let mut learnt = Vec::with_capacity(priors.len());
+        self.table.corrections(keys, |correction, known| {
+            times.push(priors[times.len()] * correction);
+            learnt.push(known);
+        });
+        let predicted = times.clone();
+        for (at, times) in times.chunks_mut(devices).enumerate() {
+            let pinned = self.pinned(outline, at);
+            for device in self.machine.devices() {
+                let stays_away = pinned.is_some_and(|p| p != device);
+                if device != Device::HOST && (!usable[device.0] || refused(at, device))
+                    || (stays_away && (pinned == Some(Device::HOST) || usable[1]))
+                {
+                    times[device.0] = f64::INFINITY;
+                }
+            }
+        }
+        let factors: SmallVec<[f64; 4]> = (0..devices).map(|d| self.table.factor(d)).collect();
+        let mut moves = Vec::with_capacity(outline.bytes.len() * devices);
+        for &bytes in &outline.bytes {
+            moves.extend(profile.devices.iter().zip(&factors).map(|(device, factor)| {
+                device.links.as_ref().map_or((0.0, 0.0), |links| {
+                    (links.up.time(bytes) * factor, links.down.time(bytes) * factor)
+                })
+            }));
+        }
+        let mut valid = vec![0u32; outline.bytes.len()];
+        for &(buffer, input) in &outline.inputs {
+            valid[buffer as usize] = masks.get(input as usize).copied().unwrap_or(1);
+        }
+        let is_open = |d: Device| d == Device::HOST || known[d.0] == Known::Usable;
+        let free: SmallVec<[u64; 4]> = self
+            .machine
+            .devices()
+            .map(|d| {
+                if d == Device::HOST || !is_open(d) {
+                    return u64::MAX;
+                }
+                self.machine.backend(d).memory().map_or(u64::MAX, |memory| memory.available())
+            })
+            .collect();
+        let spill: SmallVec<[f64; 4]> = profile
+            .devices
+            .iter()
+            .map(|d| {
+                let rate = |link: &Link| 1.0 / link.bandwidth.at(1e8);
+                d.links.as_ref().map_or(0.0, |l| rate(&l.up) + rate(&l.down))
+            })
+            .collect();
+        let wanted: &[u32] = if wanted == Wanted::OnHost { &outline.outputs } else { &[] };
+        let problem = Problem {
+            nodes: &outline.nodes,
+            devices,
+            times: &times,
+            moves: &moves,
+            bytes: &outline.bytes,
+            valid: &valid,
+            wanted,
+            free: &free,
+            spill: &spill,
+        };
+        let mut best = problem.solve();
+        let pinned = |at: usize| self.pinned(outline, at).is_some();
+        let mut all = None;
+        if let Some(former) = former
+            && former.devices != best.devices
+        {
+            let total = problem.cost(&former.devices);
+            let saved = total - best.total;
+            let goes_home = best.devices.iter().all(|&d| d == 0);
+            let share = if goes_home { self.hysteresis.home } else { self.hysteresis.share };
+            let needed = (share * total).max(self.hysteresis.nanoseconds);
+            if total.is_finite() && saved <= needed {
+                (best.devices, best.total) = (former.devices.clone(), total);
+                all = Some(Why::Kept);
+            }
+        }
+        if !self.deterministic && route.runs.load(Ordering::Relaxed) >= SETTLED {
+            let is_hopeful =
+                |i: usize| !learnt[i] && is_open(Device(i % devices)) && factors[i % devices] == 1.0;
+            let hoped: Vec<f64> =
+                (0..times.len()).map(|i| if is_hopeful(i) { times[i] * HOPE } else { times[i] }).collect();
+            let tried = Problem { times: &hoped, ..problem }.solve();
+            // Whatever the hopes, there must be something to learn.
+            let teaches =
+                tried.devices.iter().enumerate().any(|(at, &d)| is_hopeful(at * devices + d as usize));
+            let most = MOST_TRIED.0 * best.total + MOST_TRIED.1;
+            if teaches && tried.devices != best.devices && problem.cost(&tried.devices) <= most {
+                return Decision::new(epoch, &problem, tried, predicted, Some(Why::Trial), pinned);
+            }
+        }
+        Decision::new(epoch, &problem, best, predicted, all, pinned)
+    }
+
+    /// Where a call must run whatever the times, if bits may depend on nothing but the machine's devices.
+    fn pinned(&self, outline: &Outline, at: usize) -> Option<Device> {
+        /// Operations from which a call goes to the first accelerator.
+        const LARGE: u64 = 1 << 28;
+        if !self.deterministic || !outline.bounded[at] {
+            return None;
+        }
+        let operations: u64 = outline.work[at].terms.iter().map(|t| t.count).sum();
+        Some(if operations >= LARGE && !self.machine.is_host_only() { Device(1) } else { Device::HOST })
+    }
+
+    /// Notes how long a kernel took.
+    pub(crate) fn observe(&self, route: &Route, plan: &Plan, at: usize, device: Device, took: Duration) {
+        let outline = route.outline(plan);
+        let profile = self.profile();
+        let Some(entry) = profile.devices.get(device.0) else { return };
+        let prior = entry.time(&outline.work[at]);
+        // The host's wait for the end is not the kernel's; where the wait is all there is, a part of it remains.
+        let took = took.as_nanos() as f64;
+        let took = (took - entry.sync_ns).max(took / 4.0).max(1.0);
+        let (kernel, size) = outline.keys[at];
+        match self.table.observe(Key { kernel, size, device: device.0 as u8 }, took / prior) {
+            Noted::Usual => {}
+            Noted::Odd => route.alert.store(3, Ordering::Relaxed),
+            Noted::Suspect => self.look_at(device),
+        }
+    }
+
+    /// Looks now and then at devices that have become slow, since nothing else would tell that they have recovered.
+    fn look_after_slow_devices(&self, devices: usize) {
+        let slow = (1..devices).find(|&d| self.table.factor(d) > 1.0);
+        let Some(slow) = slow else { return };
+        if self.looks.fetch_add(1, Ordering::Relaxed) % LOOK == LOOK - 1 {
+            self.look_at(Device(slow));
+        }
+    }
+
+    /// Times a small copy to a device and back and compares it with the fastest so far.
+    fn look_at(&self, device: Device) {
+        if device == Device::HOST {
+            return self.table.judge(0, 1.0);
+        }
+        let took = self.trial(device).map_or(f64::INFINITY, |took| took.as_nanos().max(1) as f64);
+        let usual = self.trials.lock()[device.0];
+        self.table.judge(device.0, if usual > 0.0 { took / usual } else { 1.0 });
+    }
+
+    /// Notes how long a trial copy takes on a device that is well.
+    fn acquaint(&self, device: Device) {
+        if device == Device::HOST || self.trials.lock()[device.0] > 0.0 {
+            return;
+        }
+        let best = (0..3).filter_map(|_| self.trial(device)).min();
+        if let Some(best) = best {
+            self.trials.lock()[device.0] = best.as_nanos().max(1) as f64;
+        }
+    }
+
+    fn trial(&self, device: Device) -> Option<Duration> {
+        const BYTES: usize = 1 << 16;
+        let backend = self.machine.backend(device);
+        let block = backend.allocate(BYTES).ok()?;
+        let mut bytes = vec![0u8; BYTES];
+        let took = backend.measure(&mut || {
+            backend.upload(&bytes, block)?;
+            backend.download(block, &mut bytes)
+        });
+        backend.free(block);
+        took.ok()
+    }
+}
+
+/// A profile with an entry for every device.
+fn complete(mut profile: Profile, devices: usize) -> Profile {
+    let threads = profile.devices.first().map_or(1, |host| host.units as usize);
+    let assumed = Profile::assumed(threads, devices - 1).devices;
+    let missing = assumed.into_iter().skip(profile.devices.len());
+    profile.devices.extend(missing);
+    profile.devices.truncate(devices);
+    profile
+}
