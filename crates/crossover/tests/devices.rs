@@ -109,7 +109,7 @@ fn contents_lost_with_their_device_are_a_device_error_and_the_rest_goes_on() {
 /// A machine of two simulated devices.
 fn pair(options: SimOptions) -> ([SimDevice; 2], Arc<Machine>) {
     let host: Arc<dyn Backend> = Arc::new(CpuBackend::builder().threads(1).build().unwrap());
-    let sims = [SimDevice::new(host.clone(), options), SimDevice::new(host.clone(), options)];
+    let sims = [SimDevice::new(host.clone(), options.clone()), SimDevice::new(host.clone(), options)];
     let machine = Machine::new(host, sims.iter().map(|s| Arc::new(s.clone()) as Arc<dyn Backend>).collect());
     (sims, machine.unwrap())
 }
