@@ -205,6 +205,17 @@ __device__ __forceinline__ short xo_trim_i16(unsigned x) {
 #endif
 }
 
+// == apart ==
+// A byte that was read with its neighbours. NVRTC 13.0 takes it out of the word they were read in and, for the lowest byte
+// of a word, compares a sum with it without extending the sign of the sum. So the compiler must not see where it is from.
+__device__ __forceinline__ signed char xo_apart_i8(signed char x) {
+    int apart = x;
+#ifdef __CUDA_ARCH__
+    asm("" : "+r"(apart));
+#endif
+    return (signed char)apart;
+}
+
 // == philox ==
 struct xo_words {
     unsigned w[4];

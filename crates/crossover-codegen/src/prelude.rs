@@ -13,6 +13,7 @@ pub(crate) enum Section {
     Odd,
     Saturate,
     Trim,
+    Apart,
     Philox,
     Pack,
     Table,
@@ -25,7 +26,7 @@ pub(crate) enum Section {
 const FILE: &str = concat!(include_str!("prelude.cuh"), "\n", include_str!("reductions.cuh"));
 
 impl Section {
-    const ALL: [Section; 16] = [
+    const ALL: [Section; 17] = [
         Section::Start,
         Section::Quotient,
         Section::Divide,
@@ -36,6 +37,7 @@ impl Section {
         Section::Odd,
         Section::Saturate,
         Section::Trim,
+        Section::Apart,
         Section::Philox,
         Section::Pack,
         Section::Table,
@@ -57,6 +59,7 @@ impl Section {
             Section::Odd => "// == odd ==\n",
             Section::Saturate => "// == saturate ==\n",
             Section::Trim => "// == trim ==\n",
+            Section::Apart => "// == apart ==\n",
             Section::Philox => "// == philox ==\n",
             Section::Pack => "// == pack ==\n",
             Section::Table => "// == table ==\n",

@@ -120,6 +120,10 @@ impl Entry<'_> {
     }
 
     fn widened(&mut self, dtype: DType, element: String) -> String {
+        if dtype == DType::I8 {
+            self.uses.section(Section::Apart);
+            return format!("xo_apart_i8({element})");
+        }
         if !dtype.is_half() {
             return element;
         }
