@@ -321,7 +321,7 @@ fn every_dtype_goes_through() {
         F16 crossover::f16, |i| crossover::f16::from_f32(i as f32);
         BF16 crossover::bf16, |i| crossover::bf16::from_f32(i as f32);
         F32 f32, |i| i as f32;
-        F64 f64, |i| f64::from(i);
+        F64 f64, f64::from;
         C64 crossover::Complex<f32>, |i| crossover::Complex::new(i as f32, -1.0);
         C128 crossover::Complex<f64>, |i| crossover::Complex::new(1.0, f64::from(i));
     }

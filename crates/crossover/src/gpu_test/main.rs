@@ -136,7 +136,7 @@ fn run(options: &Options) -> Result<bool> {
     println!("{}", setup.describe());
     let mut report = Report::new(&options.folder, setup.describe());
     type Part = fn(&Setup, &Options, &mut Report) -> Result<()>;
-    let parts: [(&str, Part); 14] = [
+    let parts: [(&str, Part); 15] = [
         ("corpus", bits::corpus),
         ("transfers", transfers::run),
         ("arrays", arrays::run),
