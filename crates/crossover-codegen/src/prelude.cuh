@@ -282,15 +282,23 @@ __device__ __forceinline__ void xo_look_up(
 #else
     static pack xo_results[8192];
 #endif
+    // Arguments are on their way while the table is copied, and later while the ones before them are looked up.
+    pack m[2], next[2];
+    const index_t step = (index_t)gridDim.x * 2048;
+    index_t group = (index_t)blockIdx.x * 2048 + threadIdx.x;
+    #pragma unroll
+    for (int u = 0; u < 2; ++u) {
+        const index_t i = (group + u * 1024) * 8;
+        if (i < count) m[u] = xo_read<8>(from + i, Whole ? 8 : count - i);
+    }
     for (int i = threadIdx.x; i < 8192; i += 1024) xo_results[i] = reinterpret_cast<const pack*>(table)[i];
     __syncthreads();
     const unsigned short* results = reinterpret_cast<const unsigned short*>(xo_results);
-    for (index_t group = (index_t)blockIdx.x * 2048 + threadIdx.x; group * 8 < count; group += (index_t)gridDim.x * 2048) {
-        pack m[2];
+    for (; group * 8 < count; group += step) {
         #pragma unroll
         for (int u = 0; u < 2; ++u) {
-            const index_t i = (group + u * 1024) * 8;
-            if (i < count) m[u] = xo_read<8>(from + i, Whole ? 8 : count - i);
+            const index_t i = (group + step + u * 1024) * 8;
+            if (i < count) next[u] = xo_read<8>(from + i, Whole ? 8 : count - i);
         }
         #pragma unroll
         for (int u = 0; u < 2; ++u) {
@@ -314,6 +322,8 @@ __device__ __forceinline__ void xo_look_up(
                 xo_write<8>(to + i, w, Whole ? 8 : count - i);
             }
         }
+        m[0] = next[0];
+        m[1] = next[1];
     }
 }
 

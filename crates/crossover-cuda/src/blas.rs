@@ -1,7 +1,9 @@
 //! cuBLASLt, loaded at run time: matrix products that are described once and run many times.
 //!
 //! The library is looked for at `CROSSOVER_CUBLASLT`, then as [`library`](crate::library) says. All functions are
-//! resolved when it is opened, so nothing can be missing later. Matrices are row-major here; the library counts by
+//! resolved when it is opened, so nothing can be missing later. Which algorithm multiplies matrices of some size is found by
+//! trying the library's proposals on the first product of that size, for some milliseconds; `CROSSOVER_MATMUL_TRIALS=0`
+//! takes its first proposal instead. Matrices are row-major here; the library counts by
 //! columns, so it is handed the operands in the other order, which gives the transposed product by columns.
 
 #![allow(unsafe_code)]
@@ -35,15 +37,17 @@ const CANDIDATES: usize = 16;
 const LONG: f64 = 0.5;
 /// Runs by which shorter ones are timed.
 const RUNS: u32 = 8;
+/// Multiplications and additions from which it pays to try algorithms.
+const WORTH_TRYING: u64 = 10_000_000;
 /// Memory that is filled, and how often, before runs are timed: the device is busy while the host queues them, so that
 /// they follow one another without a gap.
 const DELAY: usize = 64 << 20;
 const FILLS: usize = 12;
 /// Milliseconds that trying algorithms may take in all; what is not tried by then is not chosen.
-const PATIENCE: f64 = 30.0;
+const PATIENCE: f64 = 20.0;
 /// An algorithm is preferred to the library's first only if it takes less than this part of its time, so that
 /// the choice does not hang on noise.
-const CLEARLY: f64 = 0.97;
+const CLEARLY: f64 = 0.95;
 
 type Handle = *mut c_void;
 type Status = c_int;
@@ -111,6 +115,8 @@ pub(crate) struct Blas {
     functions: Functions,
     handle: Handle,
     known: Mutex<FxHashMap<Shape, Arc<Product>>>,
+    /// Whether algorithms are tried; otherwise the library's first is used, and results do not hang on times.
+    tries: bool,
     /// Keeps the functions valid.
     _library: Library,
 }
@@ -316,7 +322,8 @@ impl Blas {
         let mut handle = ptr::null_mut();
         // SAFETY: the pointer is valid for the call. The handle lives as long as the process uses the device.
         check("cublasLtCreate", unsafe { (functions.create)(&mut handle) })?;
-        Ok(Blas { functions, handle, known: Mutex::default(), _library: library })
+        let tries = std::env::var_os("CROSSOVER_MATMUL_TRIALS").is_none_or(|value| value != "0");
+        Ok(Blas { functions, handle, known: Mutex::default(), tries, _library: library })
     }
 
     /// The product of a shape, described and chosen once.
@@ -439,12 +446,13 @@ impl Blas {
         }
         let usable = found.into_iter().take(count.max(0) as usize).filter(|choice| choice.state == 0);
         product.candidates = usable.collect();
-        match product.candidates[..] {
-            [] => {
-                return Err(Error::Library { library: LIBRARY, why: format!("no algorithm for {shape:?}") });
-            }
-            [_] => drop(product.chosen.set(0)),
-            _ => {}
+        if product.candidates.is_empty() {
+            return Err(Error::Library { library: LIBRARY, why: format!("no algorithm for {shape:?}") });
+        }
+        let work = shape.rows * shape.columns * shape.depth * shape.batch.max(1) as u64;
+        if product.candidates.len() == 1 || work < WORTH_TRYING || !self.tries {
+            product.candidates.truncate(1);
+            let _ = product.chosen.set(0);
         }
         Ok(())
     }

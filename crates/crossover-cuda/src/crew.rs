@@ -37,6 +37,8 @@ pub(crate) enum Direction {
     Up,
     /// From the device.
     Down,
+    /// Nowhere: the pages of the host's memory are entered by a write to each, before anything else is written there.
+    Enter,
 }
 
 impl Direction {
@@ -44,8 +46,13 @@ impl Direction {
     fn piece(self) -> usize {
         match self {
             Direction::Up => PIECE,
-            Direction::Down => LARGE_PAGE,
+            Direction::Down | Direction::Enter => LARGE_PAGE,
         }
+    }
+
+    /// Blocks that a thread has.
+    fn blocks(self) -> usize {
+        if self == Direction::Enter { 0 } else { BLOCKS }
     }
 }
 
@@ -97,7 +104,7 @@ impl Crew {
         let count = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, MOST);
         let mut crew = Crew { direction, shared: Arc::new(Shared::default()), threads: Vec::new() };
         for i in 0..count {
-            let blocks = (0..BLOCKS)
+            let blocks = (0..direction.blocks())
                 .map(|_| Staging::new(gpu, direction.piece()))
                 .collect::<Result<Vec<Staging>>>()?;
             let (shared, gpu) = (crew.shared.clone(), gpu.clone());
@@ -120,7 +127,7 @@ impl Crew {
         let direction = self.direction;
         let origin = match direction {
             Direction::Up => host,
-            Direction::Down => host / LARGE_PAGE * LARGE_PAGE,
+            Direction::Down | Direction::Enter => host / LARGE_PAGE * LARGE_PAGE,
         };
         let pieces = (host - origin + bytes).div_ceil(direction.piece());
         let hands = self.threads.len().min(pieces);
@@ -152,6 +159,11 @@ impl Pending {
     /// Waits until every piece has been copied.
     pub(crate) fn wait(self) -> Result<()> {
         self.settle()
+    }
+
+    /// Whether waiting would take no time.
+    pub(crate) fn is_done(&self) -> bool {
+        self.0.state.lock().busy == 0
     }
 
     fn settle(&self) -> Result<()> {
@@ -197,6 +209,10 @@ fn work(shared: &Shared, gpu: &Gpu, mut blocks: Vec<Staging>) {
         let result = gpu.bind().and_then(|()| match job.direction {
             Direction::Up => job.up(gpu, &mut blocks),
             Direction::Down => job.down(gpu, &mut blocks),
+            Direction::Enter => {
+                job.enter();
+                Ok(())
+            }
         });
         let mut state = job.state.lock();
         state.busy -= 1;
@@ -220,6 +236,15 @@ impl Job {
         let end = (self.host + self.bytes).min(start.saturating_add(piece));
         let start = start.max(self.host);
         (start < end).then(|| (start - self.host, end - start))
+    }
+
+    fn enter(&self) {
+        while let Some((at, length)) = self.take() {
+            for page in (0..length).step_by(PAGE) {
+                // SAFETY: inside the host's bytes, which the caller lends for writing; what they hold is lost.
+                unsafe { ((self.host + at + page) as *mut u8).write_volatile(0) };
+            }
+        }
     }
 
     fn up(&self, gpu: &Gpu, blocks: &mut [Staging]) -> Result<()> {
@@ -255,11 +280,6 @@ impl Job {
                 block.done.set(Lane::Down)?;
                 coming.push_back((turn % BLOCKS, at, length));
                 turn += 1;
-                // While the device copies, the pages that the piece will go to are entered.
-                for page in (0..length).step_by(PAGE) {
-                    // SAFETY: inside the host's bytes, which the caller lends for writing and which are written below.
-                    unsafe { ((self.host + at + page) as *mut u8).write_volatile(0) };
-                }
             }
             let Some((block, at, length)) = coming.pop_front() else { return Ok(()) };
             blocks[block].done.wait()?;

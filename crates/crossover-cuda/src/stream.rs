@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code)]
 
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 use crossover_plan::kernel::{Fused, Kind, StepOp, Window};
 use crossover_runtime::{Address, Block, Error, Result, Stream, Streamed};
@@ -11,9 +11,9 @@ use smallvec::SmallVec;
 
 use crate::{
     backend::Open,
-    crew::Pending,
+    crew::{Direction, Pending},
     kernel::{Cell, CudaKernel, Entry},
-    queue::Lane,
+    queue::{Lane, Mark},
 };
 
 /// Bytes of the largest operand in a part: a piece for every thread on the way up, and few enough to start soon.
@@ -118,7 +118,9 @@ pub(crate) fn run(
     if !fits {
         return Err(Error::Internal("a kernel over host memory of other sizes".to_string()));
     }
-    let Some(down) = open.transfers.crew(Lane::Down).filter(|_| open.transfers.crew(Lane::Up).is_some())
+    let crew = |direction| open.transfers.crew(direction);
+    let (Some(_), Some(down), Some(enter)) =
+        (crew(Direction::Up), crew(Direction::Down), crew(Direction::Enter))
     else {
         return Ok(None);
     };
@@ -126,7 +128,18 @@ pub(crate) fn run(
     let to = work.to.as_mut_ptr() as usize;
     // Declared before what the threads of the crew use: dropped after it.
     let mut taken = Taken { open, blocks: SmallVec::new() };
+    let part = pointwise.part();
+    let parts = (0..pointwise.points).step_by(part).map(|start| (start, part.min(pointwise.points - start)));
+    // Fresh memory takes longer to enter than to fill: it is entered from here on, beside everything else.
+    let mut entering: VecDeque<(Pending, usize, usize)> = (parts.clone())
+        .map(|(start, count)| {
+            let (at, bytes) = (start * pointwise.output, count * pointwise.output);
+            (enter.begin(to + at, 0, bytes), at, bytes)
+        })
+        .collect();
     let mut coming: SmallVec<[Pending; 8]> = SmallVec::new();
+    // Marks behind the kernel of each part.
+    let mut done: Vec<Mark> = Vec::new();
     let mut addresses: SmallVec<[u64; 4]> = SmallVec::new();
     for input in work.inputs {
         addresses.push(taken.take(input.len())?);
@@ -136,9 +149,7 @@ pub(crate) fn run(
     let mark = open.gpu.mark().map_err(fail)?;
     // The memory may have belonged to a kernel that is still running.
     mark.set(Lane::Compute).and_then(|()| mark.hold(Lane::Up)).map_err(fail)?;
-    let part = pointwise.part();
-    for start in (0..pointwise.points).step_by(part) {
-        let count = part.min(pointwise.points - start);
+    for (start, count) in parts {
         for ((input, &address), &size) in work.inputs.iter().zip(&addresses).zip(&pointwise.inputs) {
             let bytes = &input[start * size..(start + count) * size];
             // SAFETY: the caller lends the bytes for the whole call, which ends after results have come down, and these
@@ -152,8 +163,21 @@ pub(crate) fn run(
         // SAFETY: the executor checked the kernel against blocks of these sizes; the part lies inside them.
         unsafe { kernel.queue_part(&inputs, result + at as u64, count, pointwise.points, work.scalars) }
             .map_err(fail)?;
-        mark.set(Lane::Compute).and_then(|()| mark.hold(Lane::Down)).map_err(fail)?;
-        coming.push(down.begin(to + at, result + at as u64, count * pointwise.output));
+        let passed = open.gpu.mark().map_err(fail)?;
+        passed.set(Lane::Compute).map_err(fail)?;
+        done.push(passed);
+        // What has been entered may come down; the rest does when everything is on its way up.
+        while coming.len() < done.len() && entering.front().is_some_and(|(pending, ..)| pending.is_done()) {
+            let Some((entered, at, bytes)) = entering.pop_front() else { break };
+            drop(entered);
+            done[coming.len()].hold(Lane::Down).map_err(fail)?;
+            coming.push(down.begin(to + at, result + at as u64, bytes));
+        }
+    }
+    for (entered, at, bytes) in entering {
+        entered.wait().map_err(fail)?;
+        done[coming.len()].hold(Lane::Down).map_err(fail)?;
+        coming.push(down.begin(to + at, result + at as u64, bytes));
     }
     for pending in coming {
         pending.wait().map_err(fail)?;
