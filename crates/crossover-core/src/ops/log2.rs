@@ -5,11 +5,30 @@ use std::f64::consts::LOG2_E;
 use super::{
     Cost, NanRule, OpInfo, Unary,
     log::Log,
-    parts::{logarithm::log_in_base, pick, plane},
+    parts::{
+        logarithm::{Base, log_in_base},
+        plane,
+    },
 };
 use crate::{
     DTypeSet,
     lane::{Cx, FloatLane},
+};
+
+const BASE: Base = Base {
+    unit: None,
+    factor: [(LOG2_E, 1.925963033500011e-8), (LOG2_E, 2.0355273740931033e-17)],
+    series: [
+        -0.7213473320007324,
+        0.4808982312679291,
+        -0.360697865486145,
+        0.2885682284832001,
+        -0.23959463834762573,
+        0.2045789211988449,
+        -0.19120648503303528,
+        0.1863355189561844,
+        -0.10981062054634094,
+    ],
 };
 
 /// Logarithm to base 2.
@@ -24,8 +43,7 @@ impl Unary for Log2 {
 
     #[inline(always)]
     fn float<L: FloatLane>(x: L) -> L {
-        let factor = (L::real(LOG2_E), pick(1.9259629911266175e-8, 2.0355273740931033e-17));
-        log_in_base(x, (L::real(1.0), L::real(0.0)), factor)
+        log_in_base(x, &BASE)
     }
     #[inline(always)]
     fn complex<L: FloatLane>(z: Cx<L>) -> Cx<L> {

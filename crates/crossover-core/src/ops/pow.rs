@@ -6,7 +6,7 @@ use super::{
     multiply::Multiply,
     parts::{
         at_least, at_most, exponential,
-        logarithm::{log_double, log_single},
+        logarithm::{decompose, decompose_any, log_double, log2_single},
         plane,
     },
 };
@@ -31,20 +31,37 @@ impl Binary for Pow {
     .cost(Cost::Heavy)
     .nan(NanRule::Canonical);
 
+    const SHORT: bool = true;
+
+    #[inline(always)]
+    fn is_plain<L: FloatLane>(a: L, b: L) -> L::Mask {
+        // Powers between 2^-960 and 2^960, so that only the result of f32 may overflow, in its conversion.
+        let limit = 2f64.powi(60);
+        a.is_gt(L::real(1.0 / limit)) & a.is_lt(L::real(limit)) & b.magnitude().is_lt(L::real(16.0))
+    }
+
+    #[inline(always)]
+    fn short<L: FloatLane>(a: L, b: L) -> L {
+        if L::DIGITS == 24 {
+            let product = b.to_double() * log2_single(a.to_double());
+            return L::from_double(exponential::power_of_two(product));
+        }
+        let (product, product_lo) = times_log(b, decompose(a));
+        let split = exponential::split(product, product_lo);
+        split.scale_normal(split.mantissa())
+    }
+
     #[inline(always)]
     fn f32<L: F32Lane>(a: L, b: L) -> L {
         // In f64, where plain arithmetic leaves bits to spare.
-        let product = b.widen() * log_single(a.magnitude().widen());
-        let product = at_least(at_most(product, L::Wide::real(100.0)), L::Wide::real(-120.0));
-        let split = exponential::split_rounded(product);
-        with_special_cases(a, b, L::narrow(split.mantissa_single() * split.power()))
+        let product = b.widen() * log2_single(a.magnitude().widen());
+        let product = at_least(at_most(product, L::Wide::real(140.0)), L::Wide::real(-170.0));
+        with_special_cases(a, b, L::narrow(exponential::power_of_two(product)))
     }
 
     #[inline(always)]
     fn f64<L: F64Lane>(a: L, b: L) -> L {
-        let (hi, lo) = log_double(a.magnitude());
-        let product = b * hi;
-        let product_lo = b.fma(hi, -product) + b * lo;
+        let (product, product_lo) = times_log(b, decompose_any(a.magnitude()));
         // Beyond 800 the result has overflowed or vanished, and the second part may not be a number.
         let inside = product.magnitude().is_lt(L::real(800.0));
         let product = L::select(inside, product, L::real(800.0).with_sign(product));
@@ -85,6 +102,14 @@ impl Binary for Pow {
         }
         plane::canonical(complex_power(a, b))
     }
+}
+
+/// `b` times the logarithm of a number in parts, in two parts.
+#[inline(always)]
+fn times_log<L: FloatLane>(b: L, parts: (L, L)) -> (L, L) {
+    let (hi, lo) = log_double(parts);
+    let product = b * hi;
+    (product, b.fma(lo, b.fma(hi, -product)))
 }
 
 /// `a` to the power of `b` in the complex plane: `e^(b·log a)`, whose error grows with the exponent.
