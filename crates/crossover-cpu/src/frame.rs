@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use crate::{
     program::{Count, Instr, Program, Reg, Source, Step},
     scratch::Scratch,
+    tile::movement,
 };
 
 /// The part of the space that instructions work on.
@@ -27,6 +28,9 @@ pub struct Tile {
     /// Position within the unit, for kept values.
     pub local: usize,
 }
+
+/// First position, elements and rows of a walk.
+type Part = (usize, usize, usize);
 
 /// The arguments of a run, shared by all threads.
 pub struct Arguments<'a> {
@@ -254,14 +258,16 @@ impl<'a> Frame<'a> {
         let cursor = |access: u16| unsafe { *self.cursors.add(access as usize) };
         let tile = &self.tile;
         // Rows of a strip are walked one by one, and a walk of one element starts nowhere.
-        let each = |access: u16, count: Count, f: &mut dyn FnMut(isize, isize, usize)| {
-            let window = &self.program.accesses[access as usize];
-            let (start, n, rows) = match count {
+        let part = |count: Count| -> Part {
+            match count {
                 Count::One => (0, 1, 1),
                 Count::Reduced => (tile.reduced_start, tile.reduced, 1),
                 Count::Full if self.program.geometry.pitched => (tile.start, tile.columns, tile.rows),
                 Count::Full => (tile.start, tile.count, 1),
-            };
+            }
+        };
+        let each = |access: u16, (start, n, rows): Part, f: &mut dyn FnMut(isize, isize, usize)| {
+            let window = &self.program.accesses[access as usize];
             let pitch = window.line.last().copied().unwrap_or(0);
             let mut row = cursor(access);
             for _ in 0..rows {
@@ -273,19 +279,26 @@ impl<'a> Frame<'a> {
         };
         match *instruction {
             Instr::Gather { f, access, out, count, .. } => {
-                let size = self.program.accesses[access as usize].size;
-                let mut to = self.register(out);
-                // SAFETY: the caller's contract; runs cover the tile exactly.
-                each(access, count, &mut |at, stride, n| unsafe {
+                let window = &self.program.accesses[access as usize];
+                let (start, n, rows) = part(count);
+                let first = window.flat.period().filter(|_| rows == 1).map_or(n, |period| period.min(n));
+                let out = self.register(out);
+                let mut to = out;
+                // SAFETY: the caller's contract; runs cover the tile, or what the rest of it repeats.
+                each(access, (start, first, rows), &mut |at, stride, n| unsafe {
                     f(at as *const u8, stride, to, n);
-                    to = to.add(n * size);
+                    to = to.add(n * window.size);
                 });
+                if first < n {
+                    // SAFETY: the tile has room, and its first part is written.
+                    unsafe { movement::repeat(out, first * window.size, n * window.size) };
+                }
             }
             Instr::Scatter { f, access, from, count, .. } => {
                 let size = self.program.accesses[access as usize].size;
                 let mut from = self.register(from).cast_const();
                 // SAFETY: as above.
-                each(access, count, &mut |at, stride, n| unsafe {
+                each(access, part(count), &mut |at, stride, n| unsafe {
                     f(from, at as *mut u8, stride, n);
                     from = from.add(n * size);
                 });
@@ -294,7 +307,7 @@ impl<'a> Frame<'a> {
                 let size = self.program.accesses[access as usize].size;
                 let [mut a, mut b] = from.map(|reg| self.register(reg).cast_const());
                 // SAFETY: as above; every run takes every second element, so that those of both fill what lies between.
-                each(access, count, &mut |at, _, n| unsafe {
+                each(access, part(count), &mut |at, _, n| unsafe {
                     f(a, b, at as *mut u8, n);
                     (a, b) = (a.add(n * size), b.add(n * size));
                 });
@@ -302,7 +315,7 @@ impl<'a> Frame<'a> {
             Instr::Index { f, access, divisor, modulus, out, count } => {
                 let mut to = self.register(out);
                 // SAFETY: as above.
-                each(access, count, &mut |at, stride, n| unsafe {
+                each(access, part(count), &mut |at, stride, n| unsafe {
                     f(at as i64, stride as i64, divisor, modulus, to, n);
                     to = to.add(n * 8);
                 });
@@ -311,7 +324,7 @@ impl<'a> Frame<'a> {
                 let key = cursor(key) as *const u32;
                 let mut to = self.register(out);
                 // SAFETY: as above; the key's cursor never moves, as its window is constant.
-                each(access, count, &mut |at, stride, n| unsafe {
+                each(access, part(count), &mut |at, stride, n| unsafe {
                     f(at as u64, stride as i64, stream, key, to, n);
                     to = to.add(n * 4);
                 });

@@ -52,6 +52,14 @@ impl View {
         matches!(*self.axes.as_slice(), [(_, 0), (length, 1)] if length == n)
     }
 
+    /// After how many positions it comes again, from the first on; `None` when it does not.
+    pub fn period(&self) -> Option<usize> {
+        match self.axes.split_first() {
+            Some((&(_, 0), inner)) if !inner.is_empty() => Some(inner.iter().map(|&(n, _)| n).product()),
+            _ => None,
+        }
+    }
+
     /// Whether its runs take every second element.
     pub fn skips_one(&self) -> bool {
         self.axes.last().is_some_and(|&(_, stride)| stride == 2)
@@ -141,6 +149,17 @@ mod tests {
         for start in 0..60 {
             assert_eq!(positions(&view, start, 60 - start), all[start..]);
         }
+    }
+
+    #[test]
+    fn views_that_repeat_say_after_how_many() {
+        let view = View::new(&[4, 2, 3], &[0, 6, -1]);
+        let period = view.period().unwrap();
+        let all = positions(&view, 0, 24);
+        assert_eq!(period, 6);
+        assert!((period..24).all(|i| all[i] == all[i - period]));
+        assert_eq!(View::new(&[4, 3], &[0, 0]).period(), None);
+        assert_eq!(View::new(&[4, 3], &[1, 4]).period(), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod body;
 mod extreme;
 #[macro_use]
 mod level;
-mod movement;
+pub mod movement;
 mod reduction;
 mod sequence;
 

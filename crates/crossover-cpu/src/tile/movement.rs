@@ -106,15 +106,24 @@ pub unsafe fn repeat_each<E: Copy>(from: *const u8, out: *mut u8, rows: usize, n
 /// `from` holds `n` elements and `out` has room for `rows * n`; otherwise as [`super::body`] says.
 #[inline(always)]
 pub unsafe fn repeat_all<E: Copy>(from: *const u8, out: *mut u8, rows: usize, n: usize) {
-    // SAFETY: the caller's contract; doubling copies only what has been written.
+    // SAFETY: the caller's contract.
     unsafe {
-        let (out, total) = (out.cast::<E>(), rows * n);
-        std::ptr::copy_nonoverlapping(from.cast::<E>(), out, n.min(total));
-        let mut done = n;
-        while done < total {
-            let more = done.min(total - done);
-            std::ptr::copy_nonoverlapping(out, out.add(done), more);
-            done += more;
-        }
+        std::ptr::copy_nonoverlapping(from.cast::<E>(), out.cast::<E>(), n.min(rows * n));
+        repeat(out, n * size_of::<E>(), rows * n * size_of::<E>());
+    }
+}
+
+/// What the first `period` bytes hold, again and again up to `total` bytes.
+///
+/// # Safety
+/// `out` has room for `total` bytes, and the first `period` of them, more than none, are written.
+#[inline(always)]
+pub unsafe fn repeat(out: *mut u8, period: usize, total: usize) {
+    let mut done = period;
+    while done < total {
+        let more = done.min(total - done);
+        // SAFETY: doubling copies only what has been written.
+        unsafe { std::ptr::copy_nonoverlapping(out, out.add(done), more) };
+        done += more;
     }
 }
