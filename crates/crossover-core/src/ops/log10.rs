@@ -6,7 +6,7 @@ use super::{
     Cost, NanRule, OpInfo, Unary,
     log::Log,
     parts::{
-        logarithm::{Base, log_in_base},
+        logarithm::{Base, ROOT_HALF, log_in_base},
         plane,
     },
 };
@@ -18,6 +18,7 @@ use crate::{
 const BASE: Base = Base {
     unit: Some([(0.30103302001953125, -3.024355464731343e-6), (0.30102999566395283, 2.8363394551044964e-14)]),
     factor: [(LOG10_E, -1.0103049952192578e-8), (LOG10_E, 1.098319650216765e-17)],
+    least: ROOT_HALF,
     series: [
         -0.21714718639850616,
         0.14476479589939117,
@@ -35,7 +36,7 @@ const BASE: Base = Base {
 pub struct Log10;
 
 impl Unary for Log10 {
-    // Measured: f32 0.643 ulp over every 37th argument, f64 0.57 on 2000 points.
+    // Measured: f32 0.854 ulp over all arguments, f64 0.57 on 2000 points.
     const INFO: OpInfo = OpInfo::new("log10", DTypeSet::FLOAT.or(DTypeSet::COMPLEX), "Logarithm to base 10.")
         .max_ulp(1.0)
         .cost(Cost::Function)

@@ -18,16 +18,17 @@ use crate::{
 const BASE: Base = Base {
     unit: None,
     factor: [(LOG2_E, 1.925963033500011e-8), (LOG2_E, 2.0355273740931033e-17)],
+    least: 0x3f2a_aaab, // two thirds
     series: [
-        -0.7213473320007324,
-        0.4808982312679291,
-        -0.360697865486145,
-        0.2885682284832001,
-        -0.23959463834762573,
-        0.2045789211988449,
-        -0.19120648503303528,
-        0.1863355189561844,
-        -0.10981062054634094,
+        -0.7213475108146667,
+        0.48089656233787537,
+        -0.3606722056865692,
+        0.28869327902793884,
+        -0.24060411751270294,
+        0.20200414955615997,
+        -0.17630477249622345,
+        0.20200702548027039,
+        -0.18394432961940765,
     ],
 };
 
@@ -35,7 +36,7 @@ const BASE: Base = Base {
 pub struct Log2;
 
 impl Unary for Log2 {
-    // Measured: f32 0.723 ulp over every 37th argument, f64 0.61 on 2000 points.
+    // Measured: f32 0.931 ulp over all arguments, f64 0.61 on 2000 points.
     const INFO: OpInfo = OpInfo::new("log2", DTypeSet::FLOAT.or(DTypeSet::COMPLEX), "Logarithm to base 2.")
         .max_ulp(1.0)
         .cost(Cost::Function)

@@ -20,7 +20,7 @@ use crate::{
 pub struct Pow;
 
 impl Binary for Pow {
-    // Measured: f32 0.51 ulp on 10^7 pairs, f64 0.64 on 25 000 pairs.
+    // Measured: f32 0.54 ulp on 10^7 pairs, f64 0.64 on 25 000 pairs.
     const INFO: OpInfo = OpInfo::new(
         "pow",
         DTypeSet::NUMBER,
@@ -205,6 +205,36 @@ mod tests {
             let same =
                 if want.is_nan() { got.to_bits() == 0x7fc0_0000 } else { got.to_bits() == want.to_bits() };
             assert!(same, "f32 pow({a}, {b}) = {got}, not {want}");
+        }
+    }
+
+    #[test]
+    fn the_short_body_gives_the_bits_of_the_long_one() {
+        let mut state = 11u64;
+        let mut unit = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        for _ in 0..20_000 {
+            let (a, b) = (2f64.powf(120.0 * unit() - 60.0), 32.0 * unit() - 16.0);
+            let (x, y) = (a as f32, b as f32);
+            if Pow::is_plain(a, b) {
+                assert_eq!(Pow::short(a, b).to_bits(), Pow::f64(a, b).to_bits(), "pow({a:e}, {b})");
+            }
+            if Pow::is_plain(x, y) {
+                assert_eq!(Pow::short(x, y).to_bits(), Pow::f32(x, y).to_bits(), "f32 pow({x:e}, {y})");
+            }
+        }
+        for b in [0.0, -0.0, 1.0, 2.0, -3.0, 15.5] {
+            for a in [1.0, 2.0, 0.5, 1.5e-18, 1e18] {
+                assert!(Pow::is_plain(a, b) && Pow::is_plain(a as f32, b as f32));
+                assert_eq!(Pow::short(a, b).to_bits(), Pow::f64(a, b).to_bits());
+            }
+        }
+        for (a, b) in
+            [(0.0, 1.0), (-1.0, 2.0), (INF, 1.0), (f64::NAN, 1.0), (1.0, f64::NAN), (1.0, INF), (2.0, 16.0)]
+        {
+            assert!(!Pow::is_plain(a, b));
         }
     }
 

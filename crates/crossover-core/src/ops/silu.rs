@@ -10,7 +10,7 @@ use crate::{DTypeSet, lane::FloatLane};
 pub struct Silu;
 
 impl Unary for Silu {
-    // Measured: f32 2.271 ulp over every fifth argument, f64 1.51 on 2000 points.
+    // Measured: f32 2.234 ulp over all arguments, f64 1.72 on 2000 points.
     const INFO: OpInfo = OpInfo::new("silu", DTypeSet::FLOAT, "Sigmoid linear unit: x * sigmoid(x).")
         .max_ulp(2.3)
         .cost(Cost::Function)

@@ -13,28 +13,36 @@ use crate::lane::{Arith, F64Lane, FloatLane, IntLane};
 /// the caller replaces.
 #[inline(always)]
 pub fn decompose<L: FloatLane>(x: L) -> (L, L) {
-    let (root_half, one, fraction, hidden, offset) = if L::DIGITS == 24 {
-        (0x3f35_04f3, 0x3f80_0000, 0x007f_ffff, 0x4b00_0000, 8388735.0)
+    decompose_from(x, if L::DIGITS == 24 { ROOT_HALF } else { 0x3fe6_a09e_667f_3bcd })
+}
+
+/// The bits of √½ in `f32`.
+pub const ROOT_HALF: i64 = 0x3f35_04f3;
+
+/// As [`decompose`], with the bits of the least mantissa given; the largest is twice as much.
+#[inline(always)]
+fn decompose_from<L: FloatLane>(x: L, least: i64) -> (L, L) {
+    let (one, fraction, hidden, offset) = if L::DIGITS == 24 {
+        (0x3f80_0000, 0x007f_ffff, 0x4b00_0000, 8388735.0)
     } else {
-        (
-            0x3fe6_a09e_667f_3bcd,
-            0x3ff0_0000_0000_0000,
-            0x000f_ffff_ffff_ffff,
-            0x4330_0000_0000_0000,
-            4503599627371519.0,
-        )
+        (0x3ff0_0000_0000_0000, 0x000f_ffff_ffff_ffff, 0x4330_0000_0000_0000, 4503599627371519.0)
     };
-    let moved = x.bits().plus(L::Bits::int(one - root_half));
+    let moved = x.bits().plus(L::Bits::int(one - least));
     // The biased exponent becomes the low bits of a float whose unit is one; subtracting that float and the bias
     // converts it without an integer conversion, which AVX2 lacks for 64 bits.
     let e = L::from_bits(moved.shr(L::DIGITS - 1).or(L::Bits::int(hidden))) - L::real(offset);
-    let mantissa = moved.and(L::Bits::int(fraction)).plus(L::Bits::int(root_half));
+    let mantissa = moved.and(L::Bits::int(fraction)).plus(L::Bits::int(least));
     (e, L::from_bits(mantissa))
 }
 
 /// As [`decompose`], for subnormal numbers too.
 #[inline(always)]
 pub fn decompose_any<L: FloatLane>(x: L) -> (L, L) {
+    decompose_any_by(x, decompose)
+}
+
+#[inline(always)]
+fn decompose_any_by<L: FloatLane>(x: L, decompose: impl FnOnce(L) -> (L, L)) -> (L, L) {
     let tiny = x.is_lt(pick(f32::MIN_POSITIVE as f64, f64::MIN_POSITIVE));
     let (e, mantissa) = decompose(L::select(tiny, x * pick(16777216.0, 18014398509481984.0), x));
     (L::select(tiny, e - pick(24.0, 54.0), e), mantissa)
@@ -112,7 +120,9 @@ pub struct Base {
     pub unit: Option<[(f64, f64); 2]>,
     /// The logarithm of e.
     pub factor: [(f64, f64); 2],
-    /// For `f32`: `(log(1 + f) - f·factor) / f²` on the fractions of [`decompose`]; error 2^-27.7 of the logarithm.
+    /// For `f32`: the bits of the least mantissa, where the last place of the result is coarse enough on both sides of it.
+    pub least: i64,
+    /// For `f32`: `(log(1 + f) - f·factor) / f²` for mantissas `1 + f`; error 2^-27.6 of the logarithm.
     pub series: [f64; 9],
 }
 
@@ -120,7 +130,11 @@ pub struct Base {
 /// float, because everything before the last rounding is wrong by far less than half of it.
 #[inline(always)]
 pub fn log_in_base<L: FloatLane>(x: L, base: &Base) -> L {
-    let (e, mantissa) = decompose_any(x);
+    let (e, mantissa) = if L::DIGITS == 24 {
+        decompose_any_by(x, |x| decompose_from(x, base.least))
+    } else {
+        decompose_any(x)
+    };
     let f = mantissa - L::real(1.0);
     let width = if L::DIGITS == 24 { 0 } else { 1 };
     let (factor, factor_lo) = base.factor[width];

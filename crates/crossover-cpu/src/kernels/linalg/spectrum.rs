@@ -2,7 +2,7 @@
 
 use crossover_core::ops::linalg::NO_CONVERGENCE;
 use faer::{
-    Auto, Mat, MatMut, MatRef, Par,
+    Mat, MatMut, MatRef, Par,
     diag::Diag,
     dyn_stack::MemStack,
     linalg::{evd, svd::ComputeSvdVectors},
@@ -19,9 +19,6 @@ use crate::{kernels::panel::Panel, memory::Pool};
 
 /// Sizes from which the iterations are cut in two.
 const LARGE: usize = 200;
-
-/// Size below which a tridiagonal matrix is not divided further.
-const LEAF: usize = 64;
 
 /// How the work on a matrix is cut. `faer` adds up by parts, so their number shows in the bits: it follows from the size alone,
 /// and as many threads take the parts as there are.
@@ -127,14 +124,10 @@ fn self_adjoint<T: Field>(
     if n == 0 {
         return Ok(values);
     }
-    let mut parameters = <evd::SelfAdjointEvdParams as Auto<T>>::auto();
-    parameters.recursion_threshold = LEAF;
-    // Threads would wait for each other at every column, for longer than they save.
-    parameters.tridiag.par_threshold = usize::MAX;
-    let request = evd::self_adjoint_evd_scratch::<T>(n, compute, parts(n), parameters.into());
+    let request = evd::self_adjoint_evd_scratch::<T>(n, compute, parts(n), Default::default());
     let mut memory = workspace(pool, request)?;
     let stack = MemStack::new(memory.bytes());
-    evd::self_adjoint_evd(a.as_ref(), values.as_mut(), vectors, parts(n), stack, parameters.into())
+    evd::self_adjoint_evd(a.as_ref(), values.as_mut(), vectors, parts(n), stack, Default::default())
         .map_err(|_| Failure::Matrix(NO_CONVERGENCE))?;
     Ok(values)
 }
