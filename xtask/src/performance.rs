@@ -91,7 +91,10 @@ fn cpu_table(document: &Value) -> String {
             _ => "-".to_string(),
         };
         let bar = match (entry["bar"]["ratio"].as_f64(), entry["bar"]["seconds"].as_f64()) {
-            (Some(ratio), _) => format!("≥ {ratio}×"),
+            (Some(ratio), _) => match (entry["bar"]["peer"].as_str(), entry["bar_ratio"].as_f64()) {
+                (Some(peer), Some(reached)) => format!("≥ {ratio}× of {peer}, is {reached:.2}×"),
+                _ => format!("≥ {ratio}×"),
+            },
             (_, Some(seconds)) => format!("≤ {}", duration(seconds)),
             _ => "-".to_string(),
         };

@@ -1,22 +1,42 @@
 //! `log10`: logarithm to base 10.
 
-use std::f64::consts::{LOG10_2, LOG10_E};
+use std::f64::consts::LOG10_E;
 
 use super::{
     Cost, NanRule, OpInfo, Unary,
     log::Log,
-    parts::{logarithm::log_in_base, pick, plane},
+    parts::{
+        logarithm::{Base, ROOT_HALF, log_in_base},
+        plane,
+    },
 };
 use crate::{
     DTypeSet,
     lane::{Cx, FloatLane},
 };
 
+const BASE: Base = Base {
+    unit: Some([(0.30103302001953125, -3.024355464731343e-6), (0.30102999566395283, 2.8363394551044964e-14)]),
+    factor: [(LOG10_E, -1.0103049952192578e-8), (LOG10_E, 1.098319650216765e-17)],
+    least: ROOT_HALF,
+    series: [
+        -0.21714718639850616,
+        0.14476479589939117,
+        -0.10858074575662613,
+        0.08686744421720505,
+        -0.07212743163108826,
+        0.061589621007442474,
+        -0.05754822865128517,
+        0.05605959892272949,
+        -0.03304040804505348,
+    ],
+};
+
 /// Logarithm to base 10.
 pub struct Log10;
 
 impl Unary for Log10 {
-    // Measured: f32 0.643 ulp over every 37th argument, f64 0.57 on 2000 points.
+    // Measured: f32 0.854 ulp over all arguments, f64 0.57 on 2000 points.
     const INFO: OpInfo = OpInfo::new("log10", DTypeSet::FLOAT.or(DTypeSet::COMPLEX), "Logarithm to base 10.")
         .max_ulp(1.0)
         .cost(Cost::Function)
@@ -24,9 +44,7 @@ impl Unary for Log10 {
 
     #[inline(always)]
     fn float<L: FloatLane>(x: L) -> L {
-        let unit = (L::real(LOG10_2), pick(-1.4320988897559699e-8, -2.8037281277851704e-18));
-        let factor = (L::real(LOG10_E), pick(-1.0103050052231683e-8, 1.098319650216765e-17));
-        log_in_base(x, unit, factor)
+        log_in_base(x, &BASE)
     }
     #[inline(always)]
     fn complex<L: FloatLane>(z: Cx<L>) -> Cx<L> {

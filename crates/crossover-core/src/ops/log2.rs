@@ -5,18 +5,38 @@ use std::f64::consts::LOG2_E;
 use super::{
     Cost, NanRule, OpInfo, Unary,
     log::Log,
-    parts::{logarithm::log_in_base, pick, plane},
+    parts::{
+        logarithm::{Base, log_in_base},
+        plane,
+    },
 };
 use crate::{
     DTypeSet,
     lane::{Cx, FloatLane},
 };
 
+const BASE: Base = Base {
+    unit: None,
+    factor: [(LOG2_E, 1.925963033500011e-8), (LOG2_E, 2.0355273740931033e-17)],
+    least: 0x3f2a_aaab, // two thirds
+    series: [
+        -0.7213475108146667,
+        0.48089656233787537,
+        -0.3606722056865692,
+        0.28869327902793884,
+        -0.24060411751270294,
+        0.20200414955615997,
+        -0.17630477249622345,
+        0.20200702548027039,
+        -0.18394432961940765,
+    ],
+};
+
 /// Logarithm to base 2.
 pub struct Log2;
 
 impl Unary for Log2 {
-    // Measured: f32 0.723 ulp over every 37th argument, f64 0.61 on 2000 points.
+    // Measured: f32 0.931 ulp over all arguments, f64 0.61 on 2000 points.
     const INFO: OpInfo = OpInfo::new("log2", DTypeSet::FLOAT.or(DTypeSet::COMPLEX), "Logarithm to base 2.")
         .max_ulp(1.0)
         .cost(Cost::Function)
@@ -24,8 +44,7 @@ impl Unary for Log2 {
 
     #[inline(always)]
     fn float<L: FloatLane>(x: L) -> L {
-        let factor = (L::real(LOG2_E), pick(1.9259629911266175e-8, 2.0355273740931033e-17));
-        log_in_base(x, (L::real(1.0), L::real(0.0)), factor)
+        log_in_base(x, &BASE)
     }
     #[inline(always)]
     fn complex<L: FloatLane>(z: Cx<L>) -> Cx<L> {

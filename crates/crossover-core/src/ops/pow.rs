@@ -6,7 +6,7 @@ use super::{
     multiply::Multiply,
     parts::{
         at_least, at_most, exponential,
-        logarithm::{log_double, log_single},
+        logarithm::{decompose, decompose_any, log_double, log2_single},
         plane,
     },
 };
@@ -20,7 +20,7 @@ use crate::{
 pub struct Pow;
 
 impl Binary for Pow {
-    // Measured: f32 0.51 ulp on 10^7 pairs, f64 0.64 on 25 000 pairs.
+    // Measured: f32 0.54 ulp on 10^7 pairs, f64 0.64 on 25 000 pairs.
     const INFO: OpInfo = OpInfo::new(
         "pow",
         DTypeSet::NUMBER,
@@ -31,20 +31,37 @@ impl Binary for Pow {
     .cost(Cost::Heavy)
     .nan(NanRule::Canonical);
 
+    const SHORT: bool = true;
+
+    #[inline(always)]
+    fn is_plain<L: FloatLane>(a: L, b: L) -> L::Mask {
+        // Powers between 2^-960 and 2^960, so that only the result of f32 may overflow, in its conversion.
+        let limit = 2f64.powi(60);
+        a.is_gt(L::real(1.0 / limit)) & a.is_lt(L::real(limit)) & b.magnitude().is_lt(L::real(16.0))
+    }
+
+    #[inline(always)]
+    fn short<L: FloatLane>(a: L, b: L) -> L {
+        if L::DIGITS == 24 {
+            let product = b.to_double() * log2_single(a.to_double());
+            return L::from_double(exponential::power_of_two(product));
+        }
+        let (product, product_lo) = times_log(b, decompose(a));
+        let split = exponential::split(product, product_lo);
+        split.scale_normal(split.mantissa())
+    }
+
     #[inline(always)]
     fn f32<L: F32Lane>(a: L, b: L) -> L {
         // In f64, where plain arithmetic leaves bits to spare.
-        let product = b.widen() * log_single(a.magnitude().widen());
-        let product = at_least(at_most(product, L::Wide::real(100.0)), L::Wide::real(-120.0));
-        let split = exponential::split_rounded(product);
-        with_special_cases(a, b, L::narrow(split.mantissa_single() * split.power()))
+        let product = b.widen() * log2_single(a.magnitude().widen());
+        let product = at_least(at_most(product, L::Wide::real(140.0)), L::Wide::real(-170.0));
+        with_special_cases(a, b, L::narrow(exponential::power_of_two(product)))
     }
 
     #[inline(always)]
     fn f64<L: F64Lane>(a: L, b: L) -> L {
-        let (hi, lo) = log_double(a.magnitude());
-        let product = b * hi;
-        let product_lo = b.fma(hi, -product) + b * lo;
+        let (product, product_lo) = times_log(b, decompose_any(a.magnitude()));
         // Beyond 800 the result has overflowed or vanished, and the second part may not be a number.
         let inside = product.magnitude().is_lt(L::real(800.0));
         let product = L::select(inside, product, L::real(800.0).with_sign(product));
@@ -85,6 +102,14 @@ impl Binary for Pow {
         }
         plane::canonical(complex_power(a, b))
     }
+}
+
+/// `b` times the logarithm of a number in parts, in two parts.
+#[inline(always)]
+fn times_log<L: FloatLane>(b: L, parts: (L, L)) -> (L, L) {
+    let (hi, lo) = log_double(parts);
+    let product = b * hi;
+    (product, b.fma(lo, b.fma(hi, -product)))
 }
 
 /// `a` to the power of `b` in the complex plane: `e^(b·log a)`, whose error grows with the exponent.
@@ -180,6 +205,36 @@ mod tests {
             let same =
                 if want.is_nan() { got.to_bits() == 0x7fc0_0000 } else { got.to_bits() == want.to_bits() };
             assert!(same, "f32 pow({a}, {b}) = {got}, not {want}");
+        }
+    }
+
+    #[test]
+    fn the_short_body_gives_the_bits_of_the_long_one() {
+        let mut state = 11u64;
+        let mut unit = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        for _ in 0..20_000 {
+            let (a, b) = (2f64.powf(120.0 * unit() - 60.0), 32.0 * unit() - 16.0);
+            let (x, y) = (a as f32, b as f32);
+            if Pow::is_plain(a, b) {
+                assert_eq!(Pow::short(a, b).to_bits(), Pow::f64(a, b).to_bits(), "pow({a:e}, {b})");
+            }
+            if Pow::is_plain(x, y) {
+                assert_eq!(Pow::short(x, y).to_bits(), Pow::f32(x, y).to_bits(), "f32 pow({x:e}, {y})");
+            }
+        }
+        for b in [0.0, -0.0, 1.0, 2.0, -3.0, 15.5] {
+            for a in [1.0, 2.0, 0.5, 1.5e-18, 1e18] {
+                assert!(Pow::is_plain(a, b) && Pow::is_plain(a as f32, b as f32));
+                assert_eq!(Pow::short(a, b).to_bits(), Pow::f64(a, b).to_bits());
+            }
+        }
+        for (a, b) in
+            [(0.0, 1.0), (-1.0, 2.0), (INF, 1.0), (f64::NAN, 1.0), (1.0, f64::NAN), (1.0, INF), (2.0, 16.0)]
+        {
+            assert!(!Pow::is_plain(a, b));
         }
     }
 

@@ -1,6 +1,8 @@
 //! Scratch memory of a call, counted against the budget like any other.
 #![allow(unsafe_code)]
 
+use std::mem::MaybeUninit;
+
 use crossover_runtime::{Block, Result};
 
 use crate::memory::Pool;
@@ -20,6 +22,12 @@ impl Panel<'_> {
     /// Where it starts.
     pub fn at(&self) -> *mut u8 {
         self.block.address.0 as *mut u8
+    }
+
+    /// All of it, as memory to be written.
+    pub fn bytes(&mut self) -> &mut [MaybeUninit<u8>] {
+        // SAFETY: the block holds this many bytes and is borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.at().cast(), self.block.bytes) }
     }
 
     /// The start of the panel as `count` numbers, all of them `value`.

@@ -1,9 +1,11 @@
 //! The smallest or largest of rows of floats.
 //!
-//! `minimum` and `maximum` choose by a total order once NaN is set aside, so the order of combination cannot show, and floats can
-//! be compared as whole numbers: three instructions per vector, where the operation itself takes eight. The other end of the
-//! order is kept too, because NaNs of either sign lie beyond the infinities.
+//! `minimum` and `maximum` choose by a total order once NaN is set aside, so the order of combination cannot show. The machine's own
+//! comparison finds the value; NaNs, which it passes over, are looked for two vectors at a time, and the sign of a result of
+//! zero by a second look at the row.
 #![allow(unsafe_code)]
+
+use std::ops::BitOr;
 
 use crossover_core::{canonical::LANES, ops::Apply2};
 
@@ -12,48 +14,36 @@ use super::{
     reduction::{chunk, fetch},
 };
 
-/// A float as a whole number of the same order: NaNs of negative sign, minus infinity, …, -0, +0, …, infinity, NaNs.
-pub trait Keyed: Copy {
-    /// The whole number.
-    type Key: Copy + Ord;
-    /// The number of infinity; larger ones are NaN.
-    const HIGHEST: Self::Key;
-    /// The number of minus infinity; smaller ones are NaN.
-    const LOWEST: Self::Key;
+/// A float.
+pub trait Extreme: Copy + PartialOrd {
+    /// Its bits.
+    type Bits: Copy + Eq + BitOr<Output = Self::Bits>;
+    /// No bits, and all.
+    const FLAGS: [Self::Bits; 2];
+    /// The zero that is the smallest, and the one that is the largest.
+    const ZEROS: [Self; 2];
     /// The NaN that operations give.
     const NAN: Self;
-    /// The number of a float.
-    fn key(self) -> Self::Key;
-    /// The float of a number.
-    fn value(key: Self::Key) -> Self;
+    /// The bits of a float.
+    fn bits(self) -> Self::Bits;
 }
 
-/// Turns all bits but the sign where that is set; twice is nothing.
-macro_rules! ordered {
-    ($bits:expr, $signed:ty, $unsigned:ty) => {{
-        let bits = $bits as $signed;
-        bits ^ ((bits >> (<$signed>::BITS - 1)) as $unsigned >> 1) as $signed
-    }};
-}
-
-macro_rules! keyed {
-    ($($float:ty, $signed:ty, $bits:ty, $nan:expr;)*) => {$(
-        impl Keyed for $float {
-            type Key = $signed;
-            const HIGHEST: $signed = ordered!(<$float>::INFINITY.to_bits(), $signed, $bits);
-            const LOWEST: $signed = ordered!(<$float>::NEG_INFINITY.to_bits(), $signed, $bits);
+macro_rules! extremes {
+    ($($float:ty, $bits:ty, $nan:expr;)*) => {$(
+        impl Extreme for $float {
+            type Bits = $bits;
+            const FLAGS: [$bits; 2] = [0, !0];
+            const ZEROS: [$float; 2] = [-0.0, 0.0];
             const NAN: $float = <$float>::from_bits($nan);
             #[inline(always)]
-            fn key(self) -> $signed { ordered!(self.to_bits(), $signed, $bits) }
-            #[inline(always)]
-            fn value(key: $signed) -> $float { <$float>::from_bits(ordered!(key, $signed, $bits) as $bits) }
+            fn bits(self) -> $bits { self.to_bits() }
         }
     )*};
 }
 
-keyed! {
-    f32, i32, u32, 0x7fc0_0000;
-    f64, i64, u64, 0x7ff8_0000_0000_0000;
+extremes! {
+    f32, u32, 0x7fc0_0000;
+    f64, u64, 0x7ff8_0000_0000_0000;
 }
 
 /// `rows` rows of `n` elements, each reduced to its smallest or largest by `O`, which must be `minimum` or `maximum`.
@@ -61,7 +51,7 @@ keyed! {
 /// # Safety
 /// As [`super::reduction::rows`].
 #[inline(always)]
-pub unsafe fn rows<O: Apply2<T>, T: Keyed, const MAX: bool, const VECTOR: usize>(
+pub unsafe fn rows<O: Apply2<T>, T: Extreme, const MAX: bool, const VECTOR: usize>(
     from: *const u8,
     out: *mut u8,
     rows: usize,
@@ -80,30 +70,53 @@ pub unsafe fn rows<O: Apply2<T>, T: Keyed, const MAX: bool, const VECTOR: usize>
     }
 }
 
-/// The extreme of a row of at least two elements, in `W` lanes: as many as stay in registers twice.
+/// The extreme of a row of at least two elements, in `W` lanes: as many as stay in registers.
 #[inline(always)]
-fn extreme<T: Keyed, const MAX: bool, const W: usize>(row: &[T], ahead: usize) -> T {
-    let first = row[0].key();
-    let (mut low, mut high) = ([first; W], [first; W]);
+fn extreme<T: Extreme, const MAX: bool, const W: usize>(row: &[T], ahead: usize) -> T {
+    // The second of two that are equal or not ordered, as the machine's instruction has it.
+    let better = |x: T, best: T| match MAX {
+        true if x > best => x,
+        false if x < best => x,
+        _ => best,
+    };
+    // Both are looked at, without a branch.
+    #[allow(clippy::eq_op)]
+    let flag = |a: T, b: T| if (a != a) | (b != b) { T::FLAGS[1] } else { T::FLAGS[0] };
+    let (none, mut best) = (T::FLAGS[0], [row[0]; W]);
+    let mut flags = [none; W];
     let (blocks, rest) = row.as_chunks::<W>();
     for block in blocks {
         fetch(block, ahead);
-        for j in 0..W {
-            let key = block[j].key();
-            low[j] = low[j].min(key);
-            high[j] = high[j].max(key);
+        for j in 0..W / 2 {
+            let (a, b) = (block[j], block[W / 2 + j]);
+            best[j] = better(a, best[j]);
+            best[W / 2 + j] = better(b, best[W / 2 + j]);
+            flags[j] = flags[j] | flag(a, b);
         }
     }
-    for (j, x) in rest.iter().enumerate() {
-        low[j] = low[j].min(x.key());
-        high[j] = high[j].max(x.key());
+    for (j, &x) in rest.iter().enumerate() {
+        best[j] = better(x, best[j]);
+        flags[j] = flags[j] | flag(x, x);
     }
-    let low = low.into_iter().fold(first, T::Key::min);
-    let high = high.into_iter().fold(first, T::Key::max);
-    if low < T::LOWEST || high > T::HIGHEST {
+    if flags.into_iter().fold(none, T::Bits::bitor) != none {
         return T::NAN;
     }
-    T::value(if MAX { high } else { low })
+    // By halves: one after the other they would wait for each other.
+    let mut width = W;
+    while width > 1 {
+        width /= 2;
+        for j in 0..width {
+            best[j] = better(best[width + j], best[j]);
+        }
+    }
+    let found = best[0];
+    let [low, high] = T::ZEROS;
+    if found != low {
+        return found;
+    }
+    let (wanted, other) = if MAX { (high, low) } else { (low, high) };
+    let seen = row.iter().fold(none, |seen, x| if x.bits() == wanted.bits() { T::FLAGS[1] } else { seen });
+    if seen != none { wanted } else { other }
 }
 
 #[cfg(test)]
@@ -115,8 +128,10 @@ mod tests {
 
     use super::*;
 
-    fn check<T: Keyed + std::fmt::Debug>(rows_of: impl Fn(&mut dyn FnMut(&[T])), same: impl Fn(T, T) -> bool)
-    where
+    fn check<T: Extreme + std::fmt::Debug>(
+        rows_of: impl Fn(&mut dyn FnMut(&[T])),
+        same: impl Fn(T, T) -> bool,
+    ) where
         Maximum: Apply2<T>,
         Minimum: Apply2<T>,
     {

@@ -296,7 +296,7 @@ macro_rules! level {
         reduce_fn!([$(#[$feature])*] short_rows reduction::short_rows::<O, T>);
 
         $(#[$feature])*
-        unsafe fn extremes<O: Apply2<T>, T: extreme::Keyed, const MAX: bool>(
+        unsafe fn extremes<O: Apply2<T>, T: extreme::Extreme, const MAX: bool>(
             from: *const u8, out: *mut u8, rows: usize, n: usize, ahead: usize,
         ) {
             // SAFETY: see above.

@@ -8,7 +8,7 @@ use super::{
     double::{product, sum_ordered},
     ln2, pick, polynomial,
 };
-use crate::lane::{Arith, FloatLane, IntLane};
+use crate::lane::{Arith, F64Lane, FloatLane, IntLane};
 
 /// `(e^r - 1 - r) / r²` on ±1.0005·ln(2)/2: error 2^-31 of `e^r - 1`, 2^-33 of `e^r`.
 const SERIES_SINGLE: [f64; 6] = [
@@ -20,7 +20,11 @@ const SERIES_SINGLE: [f64; 6] = [
     0.00019959300698246807,
 ];
 
-/// The same: error 2^-61 of `e^r - 1`.
+/// The same with one term less: error 2^-28.2 of `e^r`.
+const SERIES_SHORT: [f64; 5] =
+    [0.4999999403953552, 0.1666652113199234, 0.04166826605796814, 0.0083686588332057, 0.0013820957392454147];
+
+/// The same as the first: error 2^-61 of `e^r - 1`.
 const SERIES_DOUBLE: [f64; 11] = [
     0.5,
     0.16666666666666677,
@@ -33,6 +37,16 @@ const SERIES_DOUBLE: [f64; 11] = [
     2.755725013989812e-7,
     2.5109162765116287e-8,
     2.09223751880333e-9,
+];
+
+/// `(2^r - 1) / r` on ±1.001/2: error 2^-28.8 of `2^r`.
+const POWER_SERIES: [f64; 6] = [
+    0.6931472031514472,
+    0.24022648163226185,
+    0.05550332154367342,
+    0.009618407528862925,
+    0.001339896745070791,
+    0.00015361579318195608,
 ];
 
 /// An argument after reduction by multiples of ln 2.
@@ -80,6 +94,23 @@ pub fn split_rounded<L: FloatLane>(x: L) -> Split<L> {
     Split { shifted, n, r: (-n).fma(ln2().1, coarse), rest: L::real(0.0) }
 }
 
+/// Splits `x + low` for an `x` of at most 0 as [`split_rounded`] does, with a power of two that is 2^64 (f32) or 2^128 (f64) times too large: a normal
+/// number where the exponential is none. What is made of it is multiplied by [`unlift`] in the end, and rounded once then.
+#[inline(always)]
+pub fn split_lifted<L: FloatLane>(x: L, low: L) -> Split<L> {
+    let base = pick(12582912.0 + 64.0, 6755399441055744.0 + 128.0);
+    let shifted = x.fma(L::real(std::f64::consts::LOG2_E), base);
+    let n = shifted - base;
+    let coarse = (-n).fma(ln2().0, x);
+    Split { shifted, n, r: coarse + (-n).fma(ln2().1, low), rest: L::real(0.0) }
+}
+
+/// 2^-64 or 2^-128: takes back what [`split_lifted`] has added.
+#[inline(always)]
+pub fn unlift<L: FloatLane>() -> L {
+    pick(2f64.powi(-64), 2f64.powi(-128))
+}
+
 /// Splits `x·ln 2`, the argument of a power of two: the remainder needs no reduction.
 #[inline(always)]
 pub fn split_base_two<L: FloatLane>(x: L) -> Split<L> {
@@ -89,6 +120,15 @@ pub fn split_base_two<L: FloatLane>(x: L) -> Split<L> {
     let (hi, lo) = ln2();
     let (r, error) = product(fraction, hi);
     Split { shifted, n, r, rest: fraction.fma(lo, error) }
+}
+
+/// `2^x` with 28 bits, for a magnitude below 1022: what an `f32` result computed in `f64` needs.
+#[inline(always)]
+pub fn power_of_two<L: F64Lane>(x: L) -> L {
+    let shifted = x + shifter();
+    let r = x - (shifted - shifter());
+    let value = polynomial(r, &[], &POWER_SERIES).fma(r, L::real(1.0));
+    L::from_bits(value.bits().plus(shifted.bits().shl(L::DIGITS - 1)))
 }
 
 /// `x` times the logistic function of a number with the sign of `x`, given `size = |x|` and the split of minus the
@@ -114,11 +154,11 @@ impl<L: FloatLane> Split<L> {
         (self.r * self.r).fma(polynomial(self.r, &SERIES_SINGLE, &SERIES_DOUBLE), self.rest)
     }
 
-    /// `e^r` with the short series in a lane of any width: what an `f32` result computed in `f64` needs.
+    /// `e^r` in the fewest operations; without the rounding error of `r`.
     #[inline(always)]
-    pub fn mantissa_single(self) -> L {
-        let q = polynomial(self.r, &SERIES_SINGLE, &SERIES_SINGLE);
-        self.r.fma(self.r.fma(q, L::real(1.0)), L::real(1.0))
+    pub fn short_mantissa(self) -> L {
+        let one = L::real(1.0);
+        self.r.fma(self.r.fma(polynomial(self.r, &SERIES_SHORT, &SERIES_DOUBLE), one), one)
     }
 
     /// `constant + (e^r - 1)`, rounded almost once, given the [`Split::tail`]. Needs `|constant| >= |r|` or a constant
@@ -172,6 +212,13 @@ impl<L: FloatLane> Split<L> {
         let shifted = L::select(far, self.shifted - L::real(64.0), self.shifted);
         let part = L::select(far, part * L::real(2f64.powi(64)), part);
         Split { shifted, ..self }.scale(value * part)
+    }
+
+    /// `value · 2^n`, or more of a [lifted](split_lifted) split, where it and the value are normal numbers: the
+    /// exponents are added.
+    #[inline(always)]
+    pub fn scale_normal(self, value: L) -> L {
+        L::from_bits(value.bits().plus(self.shifted.bits().shl(L::DIGITS - 1)))
     }
 
     /// `value · 2^n`, rounded once.

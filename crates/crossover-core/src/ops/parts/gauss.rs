@@ -1,7 +1,39 @@
 //! The core of erfc and of the exact gelu: `erfc x = e^(-x²)·erfcx x`, with a smooth second factor.
 
-use super::{double::sum, pick, polynomial};
-use crate::lane::FloatLane;
+use std::f64::consts::{LN_2, LOG2_E};
+
+use super::{
+    double::{product, sum},
+    exponential, pick, polynomial,
+};
+use crate::lane::{Arith, FloatLane, IntLane};
+
+/// `e^(-x²/2)`, [lifted](exponential::split_lifted).
+#[inline(always)]
+pub fn bell<L: FloatLane>(x: L) -> L {
+    if L::DIGITS != 24 {
+        let (square, square_lo) = product(L::real(0.5) * x, x);
+        let split = exponential::split_lifted(-square, -square_lo);
+        return split.scale_normal(split.short_mantissa());
+    }
+    // The same for x² itself and multiples of 2·ln 2, which saves the halving: what remains is w, of which e^(-w/2) is taken.
+    let (square, square_lo) = product(x, x);
+    let base = L::real(12582912.0 + 64.0);
+    let shifted = square.fma(L::real(-0.5 * LOG2_E), base);
+    let n = shifted - base;
+    let w = n.fma(L::real(2.0 * LN_2), square) + n.fma(pick(2.0 * -1.9046542121259336e-9, 0.0), square_lo);
+    let mantissa = w.fma(w.fma(polynomial(w, &BELL, &[0.0]), L::real(-0.5)), L::real(1.0));
+    L::from_bits(mantissa.bits().plus(shifted.bits().shl(L::DIGITS - 1)))
+}
+
+/// `(e^(-w/2) - 1 + w/2) / w²` on ±1.0005·ln 2: error 2^-28.2 of `e^(-w/2)`.
+const BELL: [f64; 5] = [
+    0.1249999850988388,
+    -0.020833151414990425,
+    0.0026042666286230087,
+    -0.0002615205885376781,
+    2.1595245925709605e-05,
+];
 
 /// `erfcx x = e^(x²)·erfc x` for x from 0 to 10.2 (f32) or 27.5 (f64).
 ///

@@ -13,28 +13,36 @@ use crate::lane::{Arith, F64Lane, FloatLane, IntLane};
 /// the caller replaces.
 #[inline(always)]
 pub fn decompose<L: FloatLane>(x: L) -> (L, L) {
-    let (root_half, one, fraction, hidden, offset) = if L::DIGITS == 24 {
-        (0x3f35_04f3, 0x3f80_0000, 0x007f_ffff, 0x4b00_0000, 8388735.0)
+    decompose_from(x, if L::DIGITS == 24 { ROOT_HALF } else { 0x3fe6_a09e_667f_3bcd })
+}
+
+/// The bits of √½ in `f32`.
+pub const ROOT_HALF: i64 = 0x3f35_04f3;
+
+/// As [`decompose`], with the bits of the least mantissa given; the largest is twice as much.
+#[inline(always)]
+fn decompose_from<L: FloatLane>(x: L, least: i64) -> (L, L) {
+    let (one, fraction, hidden, offset) = if L::DIGITS == 24 {
+        (0x3f80_0000, 0x007f_ffff, 0x4b00_0000, 8388735.0)
     } else {
-        (
-            0x3fe6_a09e_667f_3bcd,
-            0x3ff0_0000_0000_0000,
-            0x000f_ffff_ffff_ffff,
-            0x4330_0000_0000_0000,
-            4503599627371519.0,
-        )
+        (0x3ff0_0000_0000_0000, 0x000f_ffff_ffff_ffff, 0x4330_0000_0000_0000, 4503599627371519.0)
     };
-    let moved = x.bits().plus(L::Bits::int(one - root_half));
+    let moved = x.bits().plus(L::Bits::int(one - least));
     // The biased exponent becomes the low bits of a float whose unit is one; subtracting that float and the bias
     // converts it without an integer conversion, which AVX2 lacks for 64 bits.
     let e = L::from_bits(moved.shr(L::DIGITS - 1).or(L::Bits::int(hidden))) - L::real(offset);
-    let mantissa = moved.and(L::Bits::int(fraction)).plus(L::Bits::int(root_half));
+    let mantissa = moved.and(L::Bits::int(fraction)).plus(L::Bits::int(least));
     (e, L::from_bits(mantissa))
 }
 
 /// As [`decompose`], for subnormal numbers too.
 #[inline(always)]
 pub fn decompose_any<L: FloatLane>(x: L) -> (L, L) {
+    decompose_any_by(x, decompose)
+}
+
+#[inline(always)]
+fn decompose_any_by<L: FloatLane>(x: L, decompose: impl FnOnce(L) -> (L, L)) -> (L, L) {
     let tiny = x.is_lt(pick(f32::MIN_POSITIVE as f64, f64::MIN_POSITIVE));
     let (e, mantissa) = decompose(L::select(tiny, x * pick(16777216.0, 18014398509481984.0), x));
     (L::select(tiny, e - pick(24.0, 54.0), e), mantissa)
@@ -106,22 +114,49 @@ pub fn is_far<L: FloatLane>(size: L) -> L::Mask {
     size.is_gt(pick(8192.0, 268435456.0))
 }
 
+/// A base of logarithms. Numbers in two parts come once for `f32` and once for `f64`.
+pub struct Base {
+    /// The logarithm of 2. Its first part has so few digits that products with exponents are exact. `None` stands for 1.
+    pub unit: Option<[(f64, f64); 2]>,
+    /// The logarithm of e.
+    pub factor: [(f64, f64); 2],
+    /// For `f32`: the bits of the least mantissa, where the last place of the result is coarse enough on both sides of it.
+    pub least: i64,
+    /// For `f32`: `(log(1 + f) - f·factor) / f²` for mantissas `1 + f`; error 2^-27.6 of the logarithm.
+    pub series: [f64; 9],
+}
+
 /// A logarithm in another base: `e·unit + factor·log(1 + f)`, all numbers in two parts. Exact where the true value is a
 /// float, because everything before the last rounding is wrong by far less than half of it.
 #[inline(always)]
-pub fn log_in_base<L: FloatLane>(x: L, unit: (L, L), factor: (L, L)) -> L {
-    let (e, mantissa) = decompose_any(x);
+pub fn log_in_base<L: FloatLane>(x: L, base: &Base) -> L {
+    let (e, mantissa) = if L::DIGITS == 24 {
+        decompose_any_by(x, |x| decompose_from(x, base.least))
+    } else {
+        decompose_any(x)
+    };
     let f = mantissa - L::real(1.0);
-    let half = L::real(0.5);
-    let s = f / (L::real(2.0) + f);
-    let (half_square, square_error) = product(half * f, f);
-    let (hi, error) = sum_ordered(f, -half_square);
-    let lo = s.fma(half_square + series(s * s), error - square_error);
-    let (p, p_error) = product(hi, factor.0);
-    let p_lo = lo.fma(factor.0, hi.fma(factor.1, p_error));
-    let (q, q_error) = product(e, unit.0);
-    let (value, value_error) = sum_ordered(q, p);
-    with_ends(x, value + (value_error + e.fma(unit.1, q_error + p_lo)))
+    let width = if L::DIGITS == 24 { 0 } else { 1 };
+    let (factor, factor_lo) = base.factor[width];
+    let (factor, factor_lo) = (L::real(factor), L::real(factor_lo));
+    let (p, p_lo) = if L::DIGITS == 24 {
+        let (p, p_error) = product(f, factor);
+        let q = polynomial(f, &base.series, &[0.0]);
+        (p, (f * f).fma(q, f.fma(factor_lo, p_error)))
+    } else {
+        let s = f / (L::real(2.0) + f);
+        let (half_square, square_error) = product(L::real(0.5) * f, f);
+        let (hi, error) = sum_ordered(f, -half_square);
+        let lo = s.fma(half_square + series(s * s), error - square_error);
+        let (p, p_error) = product(hi, factor);
+        (p, lo.fma(factor, hi.fma(factor_lo, p_error)))
+    };
+    let (whole, p_lo) = match base.unit {
+        None => (e, p_lo),
+        Some(unit) => (e * L::real(unit[width].0), e.fma(L::real(unit[width].1), p_lo)),
+    };
+    let (value, error) = sum_ordered(whole, p);
+    with_ends(x, value + (error + p_lo))
 }
 
 /// The logarithm of any number, given that of a positive finite one.
@@ -133,22 +168,22 @@ pub fn with_ends<L: FloatLane>(x: L, value: L) -> L {
     L::select(x.is_ge(zero), value, L::nan())
 }
 
-/// Logarithm of a positive normal number with 36 bits: what an `f32` result computed in `f64` needs.
+/// Logarithm to base 2 of a positive normal number with 37 bits: what an `f32` result computed in `f64` needs.
 #[inline(always)]
-pub fn log_single<L: F64Lane>(x: L) -> L {
-    // R as in `series`, error 2^-36.4.
-    const SHORT: [f64; 4] = [0.6666666583114392, 0.4000030221268022, 0.2853906608025387, 0.2355307890785789];
+pub fn log2_single<L: F64Lane>(x: L) -> L {
+    // 2·atanh(s)/(s·ln 2) in s², error 2^-37.8.
+    const SHORT: [f64; 5] =
+        [2.8853900817903764, 0.9617966731361469, 0.5770836087551269, 0.4116718131203264, 0.34074109565374505];
     let (e, mantissa) = decompose(x);
     let f = mantissa - L::real(1.0);
     let s = f / (L::real(2.0) + f);
-    let z = s * s;
-    e.fma(ln2().0, s.fma(z * polynomial(z, &SHORT, &SHORT), s + s))
+    s.fma(polynomial(s * s, &SHORT, &SHORT), e)
 }
 
-/// Logarithm of a positive number as `hi + lo` with about 64 bits: what pow multiplies by its exponent.
+/// Logarithm of a positive number as `hi + lo` with about 64 bits, given its exponent and reduced mantissa: what pow
+/// multiplies by its exponent. `lo` is at most a few units in the last place of `hi`.
 #[inline(always)]
-pub fn log_double<L: F64Lane>(x: L) -> (L, L) {
-    let (e, mantissa) = decompose_any(x);
+pub fn log_double<L: FloatLane>((e, mantissa): (L, L)) -> (L, L) {
     let f = mantissa - L::real(1.0);
     let (d, d_lo) = sum_ordered(L::real(2.0), f);
     let s = f / d;
@@ -169,6 +204,5 @@ pub fn log_double<L: F64Lane>(x: L) -> (L, L) {
     let m_lo = m_error + (s_lo + s_lo + p_lo);
     // 40 bits of ln 2, so that the product with e is exact, and the next 53.
     let (hi, hi_error) = sum_ordered(e * L::real(0.6931471805601177), m);
-    let lo = e.fma(L::real(-1.7239444525614835e-13), hi_error + m_lo);
-    sum_ordered(hi, lo)
+    (hi, e.fma(L::real(-1.7239444525614835e-13), hi_error + m_lo))
 }

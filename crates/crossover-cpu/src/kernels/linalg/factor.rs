@@ -9,16 +9,14 @@ use faer::{
 };
 use num_complex::Complex;
 
-use super::{Failure, field::Field, workspace};
+use super::{Failure, by_squares, field::Field, workspace};
+use crate::memory::Pool;
 
 /// Writes a matrix row-major.
 pub(super) fn write<T: Field>(from: MatRef<'_, T>, out: &mut [T]) {
-    let columns = from.ncols().max(1);
-    for (i, row) in out.chunks_exact_mut(columns).enumerate() {
-        for (j, x) in row.iter_mut().enumerate() {
-            *x = from[(i, j)].canonical();
-        }
-    }
+    let (m, n) = from.shape();
+    let out = &mut out[..m * n];
+    by_squares(m, n, |i, j| out[i * n + j] = from[(i, j)].canonical());
 }
 
 /// Row exchanges of a factorisation.
@@ -29,28 +27,28 @@ struct Exchanges {
 }
 
 /// L and U in place of A.
-fn lu<T: Field>(a: MatMut<'_, T>) -> Result<Exchanges, Failure> {
+fn lu<T: Field>(pool: &Pool, a: MatMut<'_, T>) -> Result<Exchanges, Failure> {
     let n = a.nrows();
     let (mut forward, mut inverse) = (vec![0usize; n], vec![0usize; n]);
     let request =
         partial_pivoting::factor::lu_in_place_scratch::<usize, T>(n, n, Par::Seq, Default::default());
-    let mut memory = workspace(request)?;
+    let mut memory = workspace(pool, request)?;
     let (info, _) = partial_pivoting::factor::lu_in_place(
         a,
         &mut forward,
         &mut inverse,
         Par::Seq,
-        MemStack::new(&mut memory),
+        MemStack::new(memory.bytes()),
         Default::default(),
     );
     Ok(Exchanges { forward, inverse, count: info.transposition_count })
 }
 
 /// The pivots with the sign of the exchanges first; `None` if one is exactly 0.
-fn pivots<T: Field>(mut a: MatMut<'_, T>) -> Result<Option<Vec<Complex<f64>>>, Failure> {
+fn pivots<T: Field>(pool: &Pool, mut a: MatMut<'_, T>) -> Result<Option<Vec<Complex<f64>>>, Failure> {
     let n = a.nrows();
     let given = a.to_owned();
-    let exchanges = lu(a.as_mut())?;
+    let exchanges = lu(pool, a.as_mut())?;
     let sign = if exchanges.count.is_multiple_of(2) { 1.0 } else { -1.0 };
     let mut all = vec![Complex::new(sign, 0.0)];
     all.extend((0..n).map(|i| a[(i, i)].wide()));
@@ -94,8 +92,8 @@ fn divided_pivots<T: Field>(given: MatRef<'_, T>) -> Vec<Complex<f64>> {
 }
 
 /// The determinant, without overflow on the way: the product is kept near 1, and its exponent apart.
-pub(super) fn det<T: Field>(a: MatMut<'_, T>) -> Result<T, Failure> {
-    let Some(pivots) = pivots(a)? else { return Ok(T::ZERO) };
+pub(super) fn det<T: Field>(pool: &Pool, a: MatMut<'_, T>) -> Result<T, Failure> {
+    let Some(pivots) = pivots(pool, a)? else { return Ok(T::ZERO) };
     let (mut product, mut exponent) = (Complex::new(1.0f64, 0.0), 0i64);
     for pivot in pivots {
         for factor in [pivot, product] {
@@ -126,9 +124,9 @@ fn scaled(mut z: Complex<f64>, mut exponent: i64) -> Complex<f64> {
 }
 
 /// Sign and logarithm of the absolute value of the determinant.
-pub(super) fn slogdet<T: Field>(a: MatMut<'_, T>) -> Result<(T, T), Failure> {
+pub(super) fn slogdet<T: Field>(pool: &Pool, a: MatMut<'_, T>) -> Result<(T, T), Failure> {
     let real = |x: f64| T::narrow(Complex::new(x, 0.0));
-    let Some(pivots) = pivots(a)? else { return Ok((T::ZERO, real(f64::NEG_INFINITY))) };
+    let Some(pivots) = pivots(pool, a)? else { return Ok((T::ZERO, real(f64::NEG_INFINITY))) };
     let (mut sign, mut log) = (Complex::new(1.0, 0.0), 0.0);
     for pivot in pivots {
         sign *= pivot / pivot.norm();
@@ -143,14 +141,14 @@ fn regular<T: Field>(a: MatRef<'_, T>) -> Result<(), Failure> {
 }
 
 /// The inverse.
-pub(super) fn inv<T: Field>(mut a: MatMut<'_, T>, out: &mut [T]) -> Result<(), Failure> {
+pub(super) fn inv<T: Field>(pool: &Pool, mut a: MatMut<'_, T>, out: &mut [T]) -> Result<(), Failure> {
     let n = a.nrows();
-    let exchanges = lu(a.as_mut())?;
+    let exchanges = lu(pool, a.as_mut())?;
     regular(a.as_ref())?;
     let permutation = PermRef::new_checked(&exchanges.forward, &exchanges.inverse, n);
     let mut inverse = Mat::<T>::zeros(n, n);
-    let mut memory = workspace(partial_pivoting::inverse::inverse_scratch::<usize, T>(n, Par::Seq))?;
-    let stack = MemStack::new(&mut memory);
+    let mut memory = workspace(pool, partial_pivoting::inverse::inverse_scratch::<usize, T>(n, Par::Seq))?;
+    let stack = MemStack::new(memory.bytes());
     partial_pivoting::inverse::inverse(
         inverse.as_mut(),
         a.as_ref(),
@@ -165,29 +163,35 @@ pub(super) fn inv<T: Field>(mut a: MatMut<'_, T>, out: &mut [T]) -> Result<(), F
 
 /// X with A·X = B, in place of B.
 pub(super) fn solve<T: Field>(
+    pool: &Pool,
     mut a: MatMut<'_, T>,
     mut b: MatMut<'_, T>,
     out: &mut [T],
 ) -> Result<(), Failure> {
     let n = a.nrows();
-    let exchanges = lu(a.as_mut())?;
+    let exchanges = lu(pool, a.as_mut())?;
     regular(a.as_ref())?;
     let permutation = PermRef::new_checked(&exchanges.forward, &exchanges.inverse, n);
     let request = partial_pivoting::solve::solve_in_place_scratch::<usize, T>(n, b.ncols(), Par::Seq);
-    let mut memory = workspace(request)?;
-    let stack = MemStack::new(&mut memory);
+    let mut memory = workspace(pool, request)?;
+    let stack = MemStack::new(memory.bytes());
     partial_pivoting::solve::solve_in_place(a.as_ref(), a.as_ref(), permutation, b.as_mut(), Par::Seq, stack);
     write(b.as_ref(), out);
     Ok(())
 }
 
 /// The lower factor of the lower triangle, or the upper one of the upper triangle.
-pub(super) fn cholesky<T: Field>(mut a: MatMut<'_, T>, upper: bool, out: &mut [T]) -> Result<(), Failure> {
+pub(super) fn cholesky<T: Field>(
+    pool: &Pool,
+    mut a: MatMut<'_, T>,
+    upper: bool,
+    out: &mut [T],
+) -> Result<(), Failure> {
     let n = a.nrows();
     self_adjoint(a.as_mut(), upper);
     let request = llt::factor::cholesky_in_place_scratch::<T>(n, Par::Seq, Default::default());
-    let mut memory = workspace(request)?;
-    let stack = MemStack::new(&mut memory);
+    let mut memory = workspace(pool, request)?;
+    let stack = MemStack::new(memory.bytes());
     let done =
         llt::factor::cholesky_in_place(a.as_mut(), Default::default(), Par::Seq, stack, Default::default());
     // NaN is not above 0 either.
@@ -222,7 +226,12 @@ pub(super) fn self_adjoint<T: Field>(mut a: MatMut<'_, T>, upper: bool) {
 }
 
 /// Q, then R.
-pub(super) fn qr<T: Field>(mut a: MatMut<'_, T>, complete: bool, out: &mut [T]) -> Result<(), Failure> {
+pub(super) fn qr<T: Field>(
+    pool: &Pool,
+    mut a: MatMut<'_, T>,
+    complete: bool,
+    out: &mut [T],
+) -> Result<(), Failure> {
     let (m, n) = a.shape();
     let k = m.min(n);
     let p = if complete { m } else { k };
@@ -233,24 +242,24 @@ pub(super) fn qr<T: Field>(mut a: MatMut<'_, T>, complete: bool, out: &mut [T]) 
         let mut coefficients = Mat::<T>::zeros(block, k);
         let request =
             no_pivoting::factor::qr_in_place_scratch::<T>(m, n, block, Par::Seq, Default::default());
-        let mut memory = workspace(request)?;
+        let mut memory = workspace(pool, request)?;
         no_pivoting::factor::qr_in_place(
             a.as_mut(),
             coefficients.as_mut(),
             Par::Seq,
-            MemStack::new(&mut memory),
+            MemStack::new(memory.bytes()),
             Default::default(),
         );
         let request =
             householder::apply_block_householder_sequence_on_the_left_in_place_scratch::<T>(m, block, p);
-        let mut memory = workspace(request)?;
+        let mut memory = workspace(pool, request)?;
         householder::apply_block_householder_sequence_on_the_left_in_place_with_conj(
             a.as_ref().get(.., ..k),
             coefficients.as_ref(),
             Conj::No,
             q.as_mut(),
             Par::Seq,
-            MemStack::new(&mut memory),
+            MemStack::new(memory.bytes()),
         );
     }
     write(q.as_ref(), left);

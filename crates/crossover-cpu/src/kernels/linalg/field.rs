@@ -5,6 +5,7 @@ use faer::{Mat, MatMut, MatRef, Par, linalg::evd, traits::ComplexField};
 use num_complex::Complex;
 
 use super::{Failure, workspace};
+use crate::memory::Pool;
 use crossover_core::ops::linalg::NO_CONVERGENCE;
 
 /// An element of a matrix.
@@ -28,7 +29,7 @@ pub(super) trait Field: ComplexField + Copy + Send + Sync + 'static {
     /// From a complex `f64`, rounded; the imaginary part of a real number is dropped.
     fn narrow(value: Complex<f64>) -> Self;
     /// Eigenvalues, and with them right eigenvectors of length 1.
-    fn eigen(a: MatRef<'_, Self>, vectors: bool) -> Result<Eigen<Self::Whole>, Failure>;
+    fn eigen(pool: &Pool, a: MatRef<'_, Self>, vectors: bool) -> Result<Eigen<Self::Whole>, Failure>;
 }
 
 /// Eigenvalues and, where asked for, the matrix of right eigenvectors.
@@ -48,14 +49,14 @@ macro_rules! field {
             fn wide(self) -> Complex<f64> { Complex::new(self as f64, 0.0) }
             fn narrow(value: Complex<f64>) -> Self { value.re as $real }
 
-            fn eigen(a: MatRef<'_, Self>, vectors: bool) -> Result<Eigen<Complex<$real>>, Failure> {
+            fn eigen(pool: &Pool, a: MatRef<'_, Self>, vectors: bool) -> Result<Eigen<Complex<$real>>, Failure> {
                 let n = a.nrows();
                 let compute = which(vectors);
                 let no = evd::ComputeEigenvectors::No;
-                let mut memory = workspace(evd::evd_scratch::<$real>(n, no, compute, Par::Seq, Default::default()))?;
+                let mut memory = workspace(pool, evd::evd_scratch::<$real>(n, no, compute, Par::Seq, Default::default()))?;
                 let (mut re, mut im) = (faer::diag::Diag::<$real>::zeros(n), faer::diag::Diag::<$real>::zeros(n));
                 let mut u = vectors.then(|| Mat::<$real>::zeros(n, n));
-                let stack = faer::dyn_stack::MemStack::new(&mut memory);
+                let stack = faer::dyn_stack::MemStack::new(memory.bytes());
                 evd::evd_real(
                     a,
                     re.as_mut(),
@@ -87,14 +88,14 @@ macro_rules! field {
             fn wide(self) -> Complex<f64> { Complex::new(self.re as f64, self.im as f64) }
             fn narrow(value: Complex<f64>) -> Self { Complex::new(value.re as $real, value.im as $real) }
 
-            fn eigen(a: MatRef<'_, Self>, vectors: bool) -> Result<Eigen<Complex<$real>>, Failure> {
+            fn eigen(pool: &Pool, a: MatRef<'_, Self>, vectors: bool) -> Result<Eigen<Complex<$real>>, Failure> {
                 let n = a.nrows();
                 let compute = which(vectors);
                 let no = evd::ComputeEigenvectors::No;
-                let mut memory = workspace(evd::evd_scratch::<Self>(n, no, compute, Par::Seq, Default::default()))?;
+                let mut memory = workspace(pool, evd::evd_scratch::<Self>(n, no, compute, Par::Seq, Default::default()))?;
                 let mut s = faer::diag::Diag::<Self>::zeros(n);
                 let mut u = vectors.then(|| Mat::<Self>::zeros(n, n));
-                let stack = faer::dyn_stack::MemStack::new(&mut memory);
+                let stack = faer::dyn_stack::MemStack::new(memory.bytes());
                 evd::evd_cplx(
                     a,
                     s.as_mut(),

@@ -18,7 +18,7 @@ use crossover_core::{
 };
 use crossover_plan::kernel::{Call, Operand};
 use crossover_runtime::{Error, Executable, Launch, Result};
-use faer::{MatMut, dyn_stack::MemBuffer};
+use faer::{MatMut, dyn_stack::StackReq};
 use num_complex::Complex;
 use parking_lot::Mutex;
 
@@ -44,12 +44,26 @@ impl From<Error> for Failure {
     }
 }
 
-/// Working memory of a factorisation.
-fn workspace(request: faer::dyn_stack::StackReq) -> Result<MemBuffer, Failure> {
-    let requested = request.size_bytes() as u64;
-    MemBuffer::try_new(request).map_err(|_| {
-        Failure::Machine(Error::OutOfMemory { device: "CPU".into(), requested, free: 0, reserved: 0 })
-    })
+/// Working memory of a factorisation. From the pool, where it stays mapped from one call to the next.
+fn workspace(pool: &Pool, request: StackReq) -> Result<Panel<'_>, Failure> {
+    Ok(Panel::new(pool, request.unaligned_bytes_required())?)
+}
+
+/// Elements of a side of the squares in which matrices are transposed: a line of memory is used as a whole.
+const SQUARE: usize = 16;
+
+/// Calls `f(i, j)` for all elements of an m×n matrix, square by square.
+#[inline(always)]
+fn by_squares(m: usize, n: usize, mut f: impl FnMut(usize, usize)) {
+    for top in (0..m).step_by(SQUARE) {
+        for left in (0..n).step_by(SQUARE) {
+            for j in left..n.min(left + SQUARE) {
+                for i in top..m.min(top + SQUARE) {
+                    f(i, j);
+                }
+            }
+        }
+    }
 }
 
 /// Matrices of an operand.
@@ -89,13 +103,12 @@ impl Matrices {
         let mut start = self.offset;
         self.batches.runs(batch, 1, |at, _, _| start += at);
         let from = (from as *const T).wrapping_offset(start);
-        for (j, column) in to.chunks_exact_mut(self.rows.max(1)).enumerate() {
-            for (i, x) in column.iter_mut().enumerate() {
-                let at = i as isize * self.strides[0] + j as isize * self.strides[1];
-                // SAFETY: the caller's contract.
-                *x = unsafe { *from.wrapping_offset(at) };
-            }
-        }
+        let (m, n, [down, across]) = (self.rows, self.columns, self.strides);
+        by_squares(m, n, |i, j| {
+            let at = i as isize * down + j as isize * across;
+            // SAFETY: the caller's contract.
+            to[j * m + i] = unsafe { *from.wrapping_offset(at) };
+        });
     }
 }
 
@@ -138,14 +151,14 @@ impl<T: Field> Linalg<T> {
         let a = MatMut::from_column_major_slice_mut(a, m, n);
         match self.op {
             LinalgOp::Det => {
-                out[0] = factor::det(a)?;
+                out[0] = factor::det(&self.pool, a)?;
                 out[0] = out[0].canonical();
             }
             LinalgOp::SlogDet => {
-                let (sign, log) = factor::slogdet(a)?;
+                let (sign, log) = factor::slogdet(&self.pool, a)?;
                 (out[0], out[1]) = (sign.canonical(), log.canonical());
             }
-            LinalgOp::Inv => factor::inv(a, out)?,
+            LinalgOp::Inv => factor::inv(&self.pool, a, out)?,
             LinalgOp::Solve => {
                 let Some(matrices) = &self.right else {
                     return Err(Error::Internal("solve without a right-hand side".into()).into());
@@ -154,30 +167,31 @@ impl<T: Field> Linalg<T> {
                 // SAFETY: see `read`.
                 unsafe { matrices.read(from, batch, b) };
                 factor::solve(
+                    &self.pool,
                     a,
                     MatMut::from_column_major_slice_mut(b, matrices.rows, matrices.columns),
                     out,
                 )?;
             }
-            LinalgOp::Cholesky { upper } => factor::cholesky(a, upper, out)?,
-            LinalgOp::Qr { complete } => factor::qr(a, complete, out)?,
-            LinalgOp::Svd { full } => spectrum::svd(a, full, out)?,
-            LinalgOp::Eigh { upper } => spectrum::eigh(a, upper, out)?,
+            LinalgOp::Cholesky { upper } => factor::cholesky(&self.pool, a, upper, out)?,
+            LinalgOp::Qr { complete } => factor::qr(&self.pool, a, complete, out)?,
+            LinalgOp::Svd { full } => spectrum::svd(&self.pool, a, full, out)?,
+            LinalgOp::Eigh { upper } => spectrum::eigh(&self.pool, a, upper, out)?,
             LinalgOp::SvdVals | LinalgOp::EigValsH { .. } => {
                 // SAFETY: as above; the result is real.
                 let out = unsafe {
                     std::slice::from_raw_parts_mut((to as *mut T::Part).add(batch * outputs), outputs)
                 };
                 match self.op {
-                    LinalgOp::EigValsH { upper } => spectrum::eigvalsh(a, upper, out)?,
-                    _ => spectrum::svdvals(a, out)?,
+                    LinalgOp::EigValsH { upper } => spectrum::eigvalsh(&self.pool, a, upper, out)?,
+                    _ => spectrum::svdvals(&self.pool, a, out)?,
                 }
             }
             LinalgOp::Eig | LinalgOp::EigVals => {
                 let at = (to as *mut T::Whole).wrapping_add(batch * outputs);
                 // SAFETY: as above; the result is complex.
                 let out = unsafe { std::slice::from_raw_parts_mut(at, outputs) };
-                spectrum::eig(a, self.op == LinalgOp::Eig, out)?;
+                spectrum::eig(&self.pool, a, self.op == LinalgOp::Eig, out)?;
             }
         }
         Ok(())

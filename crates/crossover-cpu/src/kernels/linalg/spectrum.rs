@@ -15,6 +15,7 @@ use super::{
     field::Field,
     workspace,
 };
+use crate::{kernels::panel::Panel, memory::Pool};
 
 /// Sizes from which the iterations are cut in two.
 const LARGE: usize = 200;
@@ -31,7 +32,7 @@ pub(super) fn is_large(size: usize) -> bool {
 }
 
 /// U, the singular values and Vᴴ.
-pub(super) fn svd<T: Field>(a: MatMut<'_, T>, full: bool, out: &mut [T]) -> Result<(), Failure> {
+pub(super) fn svd<T: Field>(pool: &Pool, a: MatMut<'_, T>, full: bool, out: &mut [T]) -> Result<(), Failure> {
     let (m, n) = a.shape();
     let k = m.min(n);
     let (p, q) = if full { (m, n) } else { (k, k) };
@@ -41,14 +42,14 @@ pub(super) fn svd<T: Field>(a: MatMut<'_, T>, full: bool, out: &mut [T]) -> Resu
         let compute = if full { ComputeSvdVectors::Full } else { ComputeSvdVectors::Thin };
         let request =
             faer::linalg::svd::svd_scratch::<T>(m, n, compute, compute, parts(k), Default::default());
-        let mut memory = workspace(request)?;
+        let mut memory = workspace(pool, request)?;
         faer::linalg::svd::svd(
             a.as_ref(),
             s.as_mut(),
             Some(u.as_mut()),
             Some(v.as_mut()),
             parts(k),
-            MemStack::new(&mut memory),
+            MemStack::new(memory.bytes()),
             Default::default(),
         )
         .map_err(|_| Failure::Matrix(NO_CONVERGENCE))?;
@@ -64,13 +65,14 @@ pub(super) fn svd<T: Field>(a: MatMut<'_, T>, full: bool, out: &mut [T]) -> Resu
 }
 
 /// The singular values.
-pub(super) fn svdvals<T: Field>(a: MatMut<'_, T>, out: &mut [T::Part]) -> Result<(), Failure> {
+pub(super) fn svdvals<T: Field>(pool: &Pool, a: MatMut<'_, T>, out: &mut [T::Part]) -> Result<(), Failure> {
     let (m, n) = a.shape();
     let no = ComputeSvdVectors::No;
     let mut s = Diag::<T>::zeros(m.min(n));
     let par = parts(m.min(n));
-    let mut memory = workspace(faer::linalg::svd::svd_scratch::<T>(m, n, no, no, par, Default::default()))?;
-    let stack = MemStack::new(&mut memory);
+    let mut memory =
+        workspace(pool, faer::linalg::svd::svd_scratch::<T>(m, n, no, no, par, Default::default()))?;
+    let stack = MemStack::new(memory.bytes());
     faer::linalg::svd::svd(a.as_ref(), s.as_mut(), None, None, par, stack, Default::default())
         .map_err(|_| Failure::Matrix(NO_CONVERGENCE))?;
     out.iter_mut().enumerate().for_each(|(i, x)| *x = s[i].part());
@@ -78,10 +80,16 @@ pub(super) fn svdvals<T: Field>(a: MatMut<'_, T>, out: &mut [T::Part]) -> Result
 }
 
 /// Eigenvalues and vectors of a self-adjoint matrix.
-pub(super) fn eigh<T: Field>(a: MatMut<'_, T>, upper: bool, out: &mut [T]) -> Result<(), Failure> {
+pub(super) fn eigh<T: Field>(
+    pool: &Pool,
+    a: MatMut<'_, T>,
+    upper: bool,
+    out: &mut [T],
+) -> Result<(), Failure> {
     let n = a.nrows();
-    let mut vectors = Mat::<T>::zeros(n, n);
-    let values = self_adjoint(a, upper, Some(vectors.as_mut()))?;
+    let mut memory = Panel::new(pool, n * n * size_of::<T>())?;
+    let mut vectors = MatMut::from_column_major_slice_mut(memory.filled(n * n, T::ZERO), n, n);
+    let values = self_adjoint(pool, a, upper, Some(vectors.as_mut()))?;
     let (first, rest) = out.split_at_mut(n);
     first.iter_mut().enumerate().for_each(|(i, x)| *x = values[i].canonical());
     write(vectors.as_ref(), rest);
@@ -89,13 +97,19 @@ pub(super) fn eigh<T: Field>(a: MatMut<'_, T>, upper: bool, out: &mut [T]) -> Re
 }
 
 /// Eigenvalues of a self-adjoint matrix.
-pub(super) fn eigvalsh<T: Field>(a: MatMut<'_, T>, upper: bool, out: &mut [T::Part]) -> Result<(), Failure> {
-    let values = self_adjoint(a, upper, None)?;
+pub(super) fn eigvalsh<T: Field>(
+    pool: &Pool,
+    a: MatMut<'_, T>,
+    upper: bool,
+    out: &mut [T::Part],
+) -> Result<(), Failure> {
+    let values = self_adjoint(pool, a, upper, None)?;
     out.iter_mut().enumerate().for_each(|(i, x)| *x = values[i].part());
     Ok(())
 }
 
 fn self_adjoint<T: Field>(
+    pool: &Pool,
     mut a: MatMut<'_, T>,
     upper: bool,
     vectors: Option<MatMut<'_, T>>,
@@ -111,19 +125,24 @@ fn self_adjoint<T: Field>(
         return Ok(values);
     }
     let request = evd::self_adjoint_evd_scratch::<T>(n, compute, parts(n), Default::default());
-    let mut memory = workspace(request)?;
-    let stack = MemStack::new(&mut memory);
+    let mut memory = workspace(pool, request)?;
+    let stack = MemStack::new(memory.bytes());
     evd::self_adjoint_evd(a.as_ref(), values.as_mut(), vectors, parts(n), stack, Default::default())
         .map_err(|_| Failure::Matrix(NO_CONVERGENCE))?;
     Ok(values)
 }
 
 /// Eigenvalues, and after them right eigenvectors if they are asked for.
-pub(super) fn eig<T: Field>(a: MatMut<'_, T>, vectors: bool, out: &mut [T::Whole]) -> Result<(), Failure> {
+pub(super) fn eig<T: Field>(
+    pool: &Pool,
+    a: MatMut<'_, T>,
+    vectors: bool,
+    out: &mut [T::Whole],
+) -> Result<(), Failure> {
     let n = a.nrows();
-    let (values, mut matrix) = T::eigen(a.as_ref(), vectors)?;
+    let (values, mut matrix) = T::eigen(pool, a.as_ref(), vectors)?;
     if let Some(matrix) = &mut matrix {
-        completed(a.as_ref(), &values, matrix.as_mut())?;
+        completed(pool, a.as_ref(), &values, matrix.as_mut())?;
     }
     let (first, rest) = out.split_at_mut(n);
     first.iter_mut().zip(values).for_each(|(x, value)| *x = value.canonical());
@@ -136,6 +155,7 @@ pub(super) fn eig<T: Field>(a: MatMut<'_, T>, vectors: bool, out: &mut [T::Whole
 /// Finds the vectors that back substitution has lost: where eigenvalues are equal but for rounding it may divide by what is
 /// left of their difference, and end in zeros or NaN. A vector that `A - λ` takes nearest to zero is its last right singular one.
 fn completed<T: Field>(
+    pool: &Pool,
     a: MatRef<'_, T>,
     values: &[T::Whole],
     mut matrix: MatMut<'_, T::Whole>,
@@ -152,7 +172,7 @@ fn completed<T: Field>(
             T::Whole::narrow(a[(row, column)].wide() - on)
         });
         let mut parts = vec![T::Whole::ZERO; n * n + n + n * n];
-        svd(shifted.as_mut(), true, &mut parts)?;
+        svd(pool, shifted.as_mut(), true, &mut parts)?;
         let last = &parts[parts.len() - n..];
         for (i, x) in last.iter().enumerate() {
             matrix[(i, j)] = x.conjugate();
