@@ -20,7 +20,7 @@ fn round(seed: u64, saxpy: &CustomKernel) -> Result<()> {
     let ids = random::integers::<i64>(&key, [400], 0..257);
     let sorted = z.sort(-1).sum(0).cumulative_sum(0);
     let taken = z.take(&ids, 0).astype(DType::BF16).astype(DType::F32);
-    let added = Array::zeros::<f32>([257]).scatter(&[&ids], &Array::ones::<f32>([400]), Scatter::Add);
+    let added = Array::zeros::<f32>([257]).scatter(&[&ids], Array::ones::<f32>([400]), Scatter::Add);
     let smooth = signal::convolve(&x, &Array::ones::<f32>([3, 5]));
     let waves = fft::rfft(&x);
     let square = x.matmul(&x.t()) + Array::eye::<f32>(257) * 1000.0;
