@@ -225,8 +225,8 @@ mod tests {
                 assert_eq!(Pow::short(x, y).to_bits(), Pow::f32(x, y).to_bits(), "f32 pow({x:e}, {y})");
             }
         }
-        for b in [0.0, -0.0, 1.0, 2.0, -3.0, 15.5] {
-            for a in [1.0, 2.0, 0.5, 1.5e-18, 1e18] {
+        for b in [0.0f64, -0.0, 1.0, 2.0, -3.0, 15.5] {
+            for a in [1.0f64, 2.0, 0.5, 1.5e-18, 1e18] {
                 assert!(Pow::is_plain(a, b) && Pow::is_plain(a as f32, b as f32));
                 assert_eq!(Pow::short(a, b).to_bits(), Pow::f64(a, b).to_bits());
             }
