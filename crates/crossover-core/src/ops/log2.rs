@@ -36,7 +36,7 @@ const BASE: Base = Base {
 pub struct Log2;
 
 impl Unary for Log2 {
-    // Measured: f32 0.931 ulp over all arguments, f64 0.61 on 2000 points.
+    // Measured: f32 0.950 ulp over all arguments, f64 0.61 on 2000 points.
     const INFO: OpInfo = OpInfo::new("log2", DTypeSet::FLOAT.or(DTypeSet::COMPLEX), "Logarithm to base 2.")
         .max_ulp(1.0)
         .cost(Cost::Function)
