@@ -10,8 +10,7 @@ use crossover_core::Graph;
 use crossover_cpu::{CpuBackend, Simd};
 use crossover_cuda::CudaBackend;
 use crossover_plan::Options;
-use crossover_runtime::{Backend, Buffer, Executor, KernelRecord, Machine, Placement, Wanted};
-use smallvec::SmallVec;
+use crossover_runtime::{Backend, Buffer, Executor, KernelRecord, Machine, Outputs, Placement, Wanted};
 
 use crate::{Device, Error, Result, debug::Debug, device, profiles};
 
@@ -160,7 +159,7 @@ impl Runtime {
         graph: &Graph,
         inputs: &[Arc<Buffer>],
         wanted: Wanted,
-    ) -> crossover_runtime::Result<SmallVec<[Arc<Buffer>; 1]>> {
+    ) -> crossover_runtime::Result<Outputs> {
         self.executor.evaluate_for(self.placement()?, wanted, graph, inputs)
     }
 
@@ -170,7 +169,7 @@ impl Runtime {
         graph: &Graph,
         inputs: &[Arc<Buffer>],
         to: &mut [u8],
-    ) -> crossover_runtime::Result<(SmallVec<[Arc<Buffer>; 1]>, bool)> {
+    ) -> crossover_runtime::Result<(Outputs, bool)> {
         self.executor.evaluate_into(self.placement()?, graph, inputs, to)
     }
 

@@ -57,10 +57,13 @@ pub fn machine(
     Ok(profile)
 }
 
+/// A kernel and the blocks it reads and writes, by their place among those of the trial.
+type Ready = (Box<dyn Executable>, crossover_plan::kernel::Kernel, Vec<usize>, Vec<usize>);
+
 /// A kernel with memory to run it on.
 struct Trial<'a> {
     backend: &'a dyn Backend,
-    kernels: Vec<(Box<dyn Executable>, crossover_plan::kernel::Kernel, Vec<usize>, Vec<usize>)>,
+    kernels: Vec<Ready>,
     blocks: Vec<Block>,
     scalars: Vec<crossover_core::Scalar>,
     work: Vec<Work>,
@@ -147,7 +150,7 @@ fn pattern(dtype: DType, elements: usize) -> Vec<u8> {
         let value = match dtype {
             DType::I64 => Number::Int(i128::from(state) % elements.max(1) as i128),
             d if d.is_int() => Number::Int(1 + i128::from(state % 100)),
-            DType::Bool => Number::Bool(state % 2 == 0),
+            DType::Bool => Number::Bool(state.is_multiple_of(2)),
             _ => Number::Float(unit),
         };
         value.to_scalar(dtype).write_to(chunk);

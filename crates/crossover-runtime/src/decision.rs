@@ -167,7 +167,7 @@ impl Decision {
 
     /// Whether it is made to learn something.
     pub(crate) fn is_trial(&self) -> bool {
-        self.why.iter().any(|why| *why == Why::Trial)
+        self.why.contains(&Why::Trial)
     }
 
     /// Where a kernel runs.

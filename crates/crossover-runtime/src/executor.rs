@@ -64,6 +64,9 @@ pub struct Executor {
     trace: Trace,
 }
 
+/// One buffer per output of a graph.
+pub type Outputs = SmallVec<[Arc<Buffer>; 1]>;
+
 /// How one run of a plan is to go.
 struct Course {
     placement: Placement,
@@ -202,7 +205,7 @@ impl Executor {
     }
 
     /// Evaluates a verified graph: one buffer per output, row-major without gaps.
-    pub fn evaluate(&self, graph: &Graph, inputs: &[Arc<Buffer>]) -> Result<SmallVec<[Arc<Buffer>; 1]>> {
+    pub fn evaluate(&self, graph: &Graph, inputs: &[Arc<Buffer>]) -> Result<Outputs> {
         self.evaluate_at(self.placement, graph, inputs)
     }
 
@@ -212,7 +215,7 @@ impl Executor {
         placement: Placement,
         graph: &Graph,
         inputs: &[Arc<Buffer>],
-    ) -> Result<SmallVec<[Arc<Buffer>; 1]>> {
+    ) -> Result<Outputs> {
         self.evaluate_for(placement, Wanted::Anywhere, graph, inputs)
     }
 
@@ -223,18 +226,13 @@ impl Executor {
         wanted: Wanted,
         graph: &Graph,
         inputs: &[Arc<Buffer>],
-    ) -> Result<SmallVec<[Arc<Buffer>; 1]>> {
+    ) -> Result<Outputs> {
         let prepared = self.prepare(graph)?;
         self.run_for(placement, wanted, &prepared, inputs, graph.scalars())
     }
 
     /// Runs a prepared plan.
-    pub fn run(
-        &self,
-        prepared: &Prepared,
-        inputs: &[Arc<Buffer>],
-        scalars: &[Scalar],
-    ) -> Result<SmallVec<[Arc<Buffer>; 1]>> {
+    pub fn run(&self, prepared: &Prepared, inputs: &[Arc<Buffer>], scalars: &[Scalar]) -> Result<Outputs> {
         self.run_at(self.placement, prepared, inputs, scalars)
     }
 
@@ -245,7 +243,7 @@ impl Executor {
         prepared: &Prepared,
         inputs: &[Arc<Buffer>],
         scalars: &[Scalar],
-    ) -> Result<SmallVec<[Arc<Buffer>; 1]>> {
+    ) -> Result<Outputs> {
         self.run_for(placement, Wanted::Anywhere, prepared, inputs, scalars)
     }
 
@@ -257,7 +255,7 @@ impl Executor {
         prepared: &Prepared,
         inputs: &[Arc<Buffer>],
         scalars: &[Scalar],
-    ) -> Result<SmallVec<[Arc<Buffer>; 1]>> {
+    ) -> Result<Outputs> {
         // Without accelerators there is nothing to decide.
         let course = if placement == Placement::Auto && !self.machine.is_host_only() {
             self.course(prepared, inputs, wanted)
@@ -275,7 +273,7 @@ impl Executor {
         prepared: &Prepared,
         inputs: &[Arc<Buffer>],
         scalars: &[Scalar],
-    ) -> Result<(SmallVec<[Arc<Buffer>; 1]>, Vec<Observed>)> {
+    ) -> Result<(Outputs, Vec<Observed>)> {
         let mut course = if placement == Placement::Auto && !self.machine.is_host_only() {
             self.course(prepared, inputs, wanted)
         } else {
@@ -292,7 +290,7 @@ impl Executor {
         prepared: &Prepared,
         inputs: &[Arc<Buffer>],
         scalars: &[Scalar],
-    ) -> Result<SmallVec<[Arc<Buffer>; 1]>> {
+    ) -> Result<Outputs> {
         let plan = prepared.plan();
         let mut buffers: SmallVec<[Option<Arc<Buffer>>; 8]> = SmallVec::with_capacity(plan.buffers.len());
         for buffer in &plan.buffers {

@@ -28,7 +28,7 @@ pub use backend::{Address, Backend, Block, Coming, DeviceMemory, Executable, Hos
 pub use buffer::{Buffer, Device, Machine};
 pub use decision::{Decision, Why};
 pub use error::{Error, Result};
-pub use executor::{Counts, Executor, Observed, Stats};
+pub use executor::{Counts, Executor, Observed, Outputs, Stats};
 pub use folder::cache_folder;
 pub use place::Placement;
 pub use prepared::Prepared;

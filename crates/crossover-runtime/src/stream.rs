@@ -14,7 +14,8 @@ use crossover_plan::{
 use smallvec::{SmallVec, smallvec};
 
 use crate::{
-    Address, Block, Buffer, Device, Executor, Placement, Prepared, Result, Wanted, executor::is_device_fault,
+    Address, Block, Buffer, Device, Executor, Placement, Prepared, Result, Wanted,
+    executor::{Outputs, is_device_fault},
 };
 
 /// Bytes of the result from which parts are worth their overhead.
@@ -50,7 +51,7 @@ impl Executor {
         graph: &Graph,
         inputs: &[Arc<Buffer>],
         to: &mut [u8],
-    ) -> Result<(SmallVec<[Arc<Buffer>; 1]>, bool)> {
+    ) -> Result<(Outputs, bool)> {
         let prepared = self.prepare(graph)?;
         if to.len() >= LARGE
             && placement != Placement::Host
