@@ -31,16 +31,7 @@ impl Nvrtc {
 
     /// The environment a test run needs.
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
-        let mut found = vec![("CROSSOVER_NVRTC", self.library.clone().into_os_string())];
-        // NVRTC opens libnvrtc-builtins by bare name, and the wheel sets no run path for it.
-        if let Some(folder) = self.library.parent().filter(|folder| folder.is_absolute()) {
-            let present = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-            let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&present));
-            if let Ok(joined) = std::env::join_paths(folders.filter(|f| !f.as_os_str().is_empty())) {
-                found.push(("LD_LIBRARY_PATH", joined));
-            }
-        }
-        found
+        vec![("CROSSOVER_NVRTC", self.library.clone().into_os_string())]
     }
 }
 

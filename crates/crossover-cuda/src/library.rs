@@ -75,7 +75,8 @@ fn children(folder: &Path) -> Vec<PathBuf> {
     out
 }
 
-fn libraries(folder: &Path, stem: &str) -> Vec<PathBuf> {
+/// The files of a library in a folder.
+pub(crate) fn libraries(folder: &Path, stem: &str) -> Vec<PathBuf> {
     let start = format!("{stem}.so");
     let is_library = |p: &PathBuf| named(p, &start) && !p.to_string_lossy().ends_with(".a");
     children(folder).into_iter().filter(is_library).collect()

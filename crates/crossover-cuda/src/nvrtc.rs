@@ -7,6 +7,7 @@
 
 use std::{
     ffi::{CStr, CString, c_char, c_int},
+    path::Path,
     ptr,
 };
 
@@ -45,6 +46,15 @@ pub struct Nvrtc {
     error_string: unsafe extern "C" fn(Status) -> *const c_char,
     /// Keeps the functions above valid.
     _library: Library,
+    _builtins: Vec<Library>,
+}
+
+/// What NVRTC opens by its bare name at the first compilation. Python wheels have it beside the compiler, where nobody
+/// looks for it; once open, it is found.
+fn builtins(folder: &Path) -> Vec<Library> {
+    let beside = library::libraries(folder, "libnvrtc-builtins").into_iter();
+    // SAFETY: loading it runs its initialisers, which have no preconditions.
+    beside.filter_map(|path| unsafe { Library::new(path) }.ok()).collect()
 }
 
 impl Nvrtc {
@@ -54,7 +64,10 @@ impl Nvrtc {
         for candidate in library::candidates("libnvrtc", "CROSSOVER_NVRTC") {
             // SAFETY: loading NVRTC runs its initialisers, which have no preconditions.
             match unsafe { Library::new(&candidate) } {
-                Ok(library) => return Nvrtc::resolve(library, candidate.display().to_string()),
+                Ok(library) => {
+                    let beside = candidate.parent().map(builtins).unwrap_or_default();
+                    return Nvrtc::resolve(library, beside, candidate.display().to_string());
+                }
                 Err(error) => why.push(error.to_string()),
             }
         }
@@ -63,7 +76,7 @@ impl Nvrtc {
         Err(Error::Library { library: LIBRARY, why })
     }
 
-    fn resolve(library: Library, found: String) -> Result<Nvrtc> {
+    fn resolve(library: Library, builtins: Vec<Library>, found: String) -> Result<Nvrtc> {
         fn symbol<T: Copy>(library: &Library, name: &'static str) -> Result<T> {
             // SAFETY: every use below names a function of nvrtc.h and gives it the type declared there.
             let found = unsafe { library.get::<T>(name.as_bytes()) };
@@ -81,6 +94,7 @@ impl Nvrtc {
             version: symbol(&library, "nvrtcVersion")?,
             error_string: symbol(&library, "nvrtcGetErrorString")?,
             _library: library,
+            _builtins: builtins,
         })
     }
 
