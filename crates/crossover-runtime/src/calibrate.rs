@@ -138,11 +138,15 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// Values that no operation of the trials turns into zeros or infinities, and that are valid indices.
+/// Values that no operation of the trials turns into zeros or infinities, and that are valid indices: a few thousand, again
+/// and again.
 fn pattern(dtype: DType, elements: usize) -> Vec<u8> {
-    let mut out = vec![0; elements * dtype.size()];
+    const DIFFERENT: usize = 4096;
+    let size = dtype.size();
+    let mut out = vec![0; elements * size];
+    let (first, rest) = out.split_at_mut(elements.min(DIFFERENT) * size);
     let mut state = 0x2545_F491u32;
-    for chunk in out.chunks_mut(dtype.size()) {
+    for chunk in first.chunks_mut(size) {
         state ^= state << 13;
         state ^= state >> 17;
         state ^= state << 5;
@@ -154,6 +158,9 @@ fn pattern(dtype: DType, elements: usize) -> Vec<u8> {
             _ => Number::Float(unit),
         };
         value.to_scalar(dtype).write_to(chunk);
+    }
+    if !first.is_empty() {
+        rest.chunks_mut(first.len()).for_each(|chunk| chunk.copy_from_slice(&first[..chunk.len()]));
     }
     out
 }
@@ -267,7 +274,7 @@ fn measure(
 
     progress("bandwidth", 0.1);
     let exponents: &[u32] = match (effort, is_host) {
-        (Effort::Brief, _) => &[14, 20, 23],
+        (Effort::Brief, _) => &[14, 18, 21],
         (Effort::Full, true) => &[10, 12, 14, 16, 18, 20, 22, 24],
         (Effort::Full, false) => &[14, 16, 18, 20, 22, 24, 26],
     };
@@ -304,7 +311,8 @@ fn measure(
         // What a device cannot do stays as assumed; it will refuse it anyway.
         let Ok(trial) = Trial::new(backend, specimen(class, dtype, n)) else { continue };
         let Ok((took, _)) = trial.time(budget) else { continue };
-        let width = Width::of(dtype);
+        // Random words are words, whatever is made of them.
+        let width = if class == Class::Random { Width::Word } else { Width::of(dtype) };
         let count: u64 = trial
             .work
             .iter()
