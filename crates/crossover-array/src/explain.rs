@@ -1,9 +1,38 @@
 //! What evaluating an array would do, and what it did.
 
-use crossover_core::Graph;
-use crossover_runtime::{Wanted, explained, explained_with};
+use std::{panic::Location, sync::Arc};
 
-use crate::{Array, Error, Result, eval, node::State, runtime::Runtime};
+use crossover_core::Graph;
+use crossover_runtime::{Decision, Placement, Prepared, Wanted, explained, explained_with};
+
+use crate::{
+    Array, Error, Result,
+    eval::{self, Extraction},
+    node::State,
+    runtime::Runtime,
+};
+
+/// What is to be computed for the host, how, and where.
+struct Pending {
+    runtime: Runtime,
+    extraction: Extraction,
+    prepared: Arc<Prepared>,
+    placement: Placement,
+    decision: Arc<Decision>,
+}
+
+impl Pending {
+    fn of(array: &Array, location: &'static Location<'static>) -> Result<Pending> {
+        let wrap = |e: crossover_runtime::Error| Error::new(e, location);
+        let runtime = Runtime::current();
+        let extraction = eval::extract(&[&array.node()], &runtime)?;
+        let prepared = runtime.executor().prepare(&extraction.graph).map_err(wrap)?;
+        let placement = runtime.placement().map_err(wrap)?;
+        let decision =
+            runtime.executor().decision_for(placement, &prepared, &extraction.inputs, Wanted::OnHost);
+        Ok(Pending { runtime, extraction, prepared, placement, decision })
+    }
+}
 
 impl Array {
     /// The plan of what is pending: kernels, their operands, bytes and arithmetic; where each would run if the host wanted
@@ -18,15 +47,8 @@ impl Array {
     /// ```
     #[track_caller]
     pub fn explain(&self) -> Result<String> {
-        let location = std::panic::Location::caller();
-        let wrap = |e: crossover_runtime::Error| Error::new(e, location);
-        let runtime = Runtime::current();
-        let extraction = eval::extract(&[&self.node()], &runtime)?;
-        let executor = runtime.executor();
-        let prepared = executor.prepare(&extraction.graph).map_err(wrap)?;
-        let placement = runtime.placement().map_err(wrap)?;
-        let decision = executor.decision_for(placement, &prepared, &extraction.inputs, Wanted::OnHost);
-        Ok(explained(prepared.plan(), &decision, executor.machine()))
+        let pending = Pending::of(self, Location::caller())?;
+        Ok(explained(pending.prepared.plan(), &pending.decision, pending.runtime.machine()))
     }
 
     /// Evaluates the array with every kernel and copy timed, and says what was predicted and what happened.
@@ -41,21 +63,15 @@ impl Array {
     /// ```
     #[track_caller]
     pub fn explain_analyze(&self) -> Result<String> {
-        let location = std::panic::Location::caller();
-        let wrap = |e: crossover_runtime::Error| Error::new(e, location);
-        let runtime = Runtime::current();
-        let extraction = eval::extract(&[&self.node()], &runtime)?;
-        let executor = runtime.executor();
-        let prepared = executor.prepare(&extraction.graph).map_err(wrap)?;
-        let placement = runtime.placement().map_err(wrap)?;
-        let (inputs, wanted) = (&extraction.inputs, Wanted::OnHost);
-        let decision = executor.decision_for(placement, &prepared, inputs, wanted);
-        let ran = executor.analyse(placement, wanted, &prepared, inputs, extraction.graph.scalars());
-        let (buffers, seen) = ran.map_err(wrap)?;
+        let location = Location::caller();
+        let Pending { runtime, extraction, prepared, placement, decision } = Pending::of(self, location)?;
+        let (inputs, scalars) = (&extraction.inputs, extraction.graph.scalars());
+        let ran = runtime.executor().analyse(placement, Wanted::OnHost, &prepared, inputs, scalars);
+        let (buffers, seen) = ran.map_err(|e| Error::new(e, location))?;
         for (node, buffer) in extraction.outputs.into_iter().zip(buffers) {
             node.finish(State::Ready(buffer));
         }
-        Ok(explained_with(prepared.plan(), &decision, executor.machine(), &seen))
+        Ok(explained_with(prepared.plan(), &decision, runtime.machine(), &seen))
     }
 
     /// The graph of what is pending. Its text form can be read back by [`Graph::parse`].

@@ -24,7 +24,9 @@ fn brief(machine: &Arc<Machine>, threads: usize) -> Option<Profile> {
     let profile = measured(machine, threads, Effort::Brief, &mut |_, _| {}).ok()?;
     if let Some(path) = path(&profile.machine) {
         // Where it cannot be kept it is measured again.
-        let _ = profile.save(&path);
+        if let Err(error) = profile.save(&path) {
+            tracing::warn!(target: "crossover::place", %error, path = %path.display(), "the profile of this machine is not kept");
+        }
     }
     Some(profile)
 }

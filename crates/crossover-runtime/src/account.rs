@@ -50,7 +50,7 @@ pub fn explained_with(plan: &Plan, decision: &Decision, machine: &Machine, seen:
         let predicted = decision.times_ns(at)[run.device.0];
         let best = decision.times_ns(at).iter().copied().fold(f64::INFINITY, f64::min);
         let _ = write!(out, "   took {} on {}", duration(took), name(machine, run.device));
-        let _ = write!(out, ", {:+.0}% of what was predicted", 100.0 * (took / predicted - 1.0));
+        let _ = write!(out, ", {:.0}% of what was predicted", 100.0 * took / predicted);
         let _ = write!(out, ", regret {}", duration((took - best).max(0.0)));
         if run.moved > 0 {
             let moving = run.moving.as_nanos() as f64;

@@ -256,12 +256,7 @@ impl Executor {
         inputs: &[Arc<Buffer>],
         scalars: &[Scalar],
     ) -> Result<Outputs> {
-        // Without accelerators there is nothing to decide.
-        let course = if placement == Placement::Auto && !self.machine.is_host_only() {
-            self.course(prepared, inputs, wanted)
-        } else {
-            Course::new(if placement == Placement::Auto { Placement::Host } else { placement })
-        };
+        let course = self.course(placement, prepared, inputs, wanted);
         self.follow(&course, prepared, inputs, scalars)
     }
 
@@ -274,11 +269,7 @@ impl Executor {
         inputs: &[Arc<Buffer>],
         scalars: &[Scalar],
     ) -> Result<(Outputs, Vec<Observed>)> {
-        let mut course = if placement == Placement::Auto && !self.machine.is_host_only() {
-            self.course(prepared, inputs, wanted)
-        } else {
-            Course::new(if placement == Placement::Auto { Placement::Host } else { placement })
-        };
+        let mut course = self.course(placement, prepared, inputs, wanted);
         (course.timed, course.seen) = (true, Some(Mutex::default()));
         let outputs = self.follow(&course, prepared, inputs, scalars)?;
         Ok((outputs, course.seen.map(Mutex::into_inner).unwrap_or_default()))
@@ -318,8 +309,24 @@ impl Executor {
         plan.outputs.iter().map(|id| self.written(plan, *id, &mut buffers).cloned()).collect()
     }
 
+    /// How a plan runs.
+    fn course(
+        &self,
+        placement: Placement,
+        prepared: &Prepared,
+        inputs: &[Arc<Buffer>],
+        wanted: Wanted,
+    ) -> Course {
+        match placement {
+            // Without accelerators there is nothing to decide.
+            Placement::Auto if self.machine.is_host_only() => Course::new(Placement::Host),
+            Placement::Auto => self.decided(prepared, inputs, wanted),
+            told => Course::new(told),
+        }
+    }
+
     /// How a plan runs under [`Placement::Auto`].
-    fn course(&self, prepared: &Prepared, inputs: &[Arc<Buffer>], wanted: Wanted) -> Course {
+    fn decided(&self, prepared: &Prepared, inputs: &[Arc<Buffer>], wanted: Wanted) -> Course {
         let on_host = || inputs.iter().all(|buffer| buffer.is_valid_on(Device::HOST));
         if prepared.is_small() && on_host() {
             return Course::new(Placement::Host);

@@ -2,7 +2,7 @@
 //! times, remembered, and reconsidered when what was known has changed.
 //!
 //! A plan seen before, with its operands where they were then, costs one look into a short list. A decision stands until another
-//! is better by a sixth and by 20 µs, so that noise moves nothing. Devices are not opened to decide about small work.
+//! is better by the margins of [`Hysteresis`], so that noise moves nothing. Devices are not opened to decide about small work.
 //!
 //! Predictions are wrong at first, and where nothing runs nothing is learnt. A plan that comes back is therefore tried where it
 //! might be faster than predicted: kernels never seen on an open device count as [`HOPE`] of their predicted time until they have

@@ -235,7 +235,6 @@ fn auto_is_never_far_from_the_best_device() {
                     );
                     assert!(over <= FLOOR.max(0.25 * best), "{what}");
                     assert!(auto - cpu <= FLOOR.max(0.05 * cpu), "slower than the CPU: {what}");
-                    // A tenth of a microsecond is no regret.
                     let regret = over.max(0.0) / best;
                     (sum, count) = (sum + regret, count + 1);
                     if regret > worst.0 {
