@@ -15,6 +15,7 @@ mod functions;
 mod kernels;
 mod log;
 mod report;
+mod report_page;
 mod selftest;
 mod tour;
 mod units;
@@ -42,6 +43,7 @@ Examples:
   crossover selftest                             a GPU against the CPU, bit for bit
   crossover kernels docs/graphs/softmax.graph    what was compiled for it: registers, time, launches
   crossover calibrate                            what the CPU and the GPU can do, and from which sizes on the GPU wins
+  crossover report trace.json                    a page of where the time went
   crossover cache ls                             compiled kernels on disk
   crossover tour --json | jq '.results[] | select(.roof_fraction < 0.5)'
 
@@ -58,6 +60,7 @@ enum Command {
     Cache(cache::Arguments),
     Calibrate(calibrate::Arguments),
     Selftest(selftest::Arguments),
+    Report(report_page::Arguments),
     #[command(hide = true)]
     BenchWorker(bench_worker::Arguments),
 }
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         Command::Cache(arguments) => cache::run(&arguments),
         Command::Calibrate(arguments) => calibrate::run(&arguments),
         Command::Selftest(arguments) => selftest::run(&arguments),
+        Command::Report(arguments) => report_page::run(&arguments),
         Command::BenchWorker(arguments) => bench_worker::run(&arguments),
     });
     match outcome {

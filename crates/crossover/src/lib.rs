@@ -178,6 +178,26 @@ pub use crossover_plan as plan;
 /// Devices, buffers and the executor.
 pub use crossover_runtime as runtime;
 
+/// Where the time went: sessions, traces, exports and the report page.
+///
+/// ```
+/// use crossover::{prelude::*, profile};
+///
+/// #[profile::profiled]
+/// fn energy(x: &Array) -> Result<f64> {
+///     x.square().sum(()).item()
+/// }
+///
+/// let (result, trace) = profile::profile("demo", || energy(&Array::linspace(0.0, 1.0, 10_000)));
+/// assert!((result? - 3333.5).abs() < 0.1);
+/// assert!((0..trace.spans.len()).any(|span| trace.name_of(span) == "energy"));
+/// # Ok::<(), Error>(())
+/// ```
+pub mod profile {
+    pub use crossover_macros::profiled;
+    pub use crossover_profile::*;
+}
+
 /// What most programs need: `use crossover::prelude::*`.
 ///
 /// ```
