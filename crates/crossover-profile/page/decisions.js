@@ -1,0 +1,89 @@
+"use strict";
+// Placement: where kernels ran and why, what each device was predicted to take, what it took, and the regret.
+// The regret of a launch is the time beyond the best prediction for another device: it is an estimate, as that device did not run it.
+const Decisions = (() => {
+  const { h } = Dom;
+
+  function gather(trace) {
+    const { spans, launches, kernels } = trace;
+    const devices = trace.devices.length;
+    const groups = new Map();
+    for (let row = 0; row < spans.count; row += 1) {
+      const launch = spans.launch[row];
+      if (spans.kind[row] !== Trace.KERNEL || launch < 0) continue;
+      const kernel = launches.kernel[launch];
+      const device = launches.device[launch];
+      const key = `${kernel}/${device}/${launches.reason[launch]}`;
+      let one = groups.get(key);
+      if (!one) {
+        one = { id: key, kernel, device, name: Trace.string(trace, kernels.name[kernel]), reason: Trace.string(trace, launches.reason[launch]),
+          count: 0, decided: 0, actual: 0, decidedActual: 0, regret: 0, moved: 0, sums: new Float64Array(devices), row };
+        groups.set(key, one);
+      }
+      one.count += 1;
+      one.actual += spans.duration[row];
+      one.moved += launches.moved[launch];
+      const predicted = launches.predicted[launch];
+      if (!Array.isArray(predicted) || predicted.length === 0) continue;
+      one.decided += 1;
+      one.decidedActual += spans.duration[row];
+      let other = Infinity;
+      for (let at = 0; at < Math.min(devices, predicted.length); at += 1) {
+        one.sums[at] += predicted[at];
+        if (at !== device) other = Math.min(other, predicted[at]);
+      }
+      if (Number.isFinite(other)) one.regret += Math.max(0, spans.duration[row] - other);
+    }
+    return [...groups.values()].map((one) => {
+      const means = Array.from(one.sums, (sum) => (one.decided > 0 && sum > 0 ? sum / one.decided : null));
+      const own = means[one.device];
+      return { ...one, means, mean: one.actual / one.count, off: own > 0 ? one.decidedActual / one.decided / own - 1 : null,
+        regret: one.decided > 0 && devices > 1 ? one.regret : null, words: `${one.name} ${one.reason} ${Trace.device(trace, one.device)}`.toLowerCase() };
+    }).sort((one, other) => other.actual - one.actual);
+  }
+
+  function overview(trace, rows) {
+    const launches = rows.reduce((sum, row) => sum + row.count, 0);
+    const decided = rows.reduce((sum, row) => sum + row.decided, 0);
+    const regret = rows.reduce((sum, row) => sum + (row.regret ?? 0), 0);
+    const by = trace.devices.map((device, number) => [device.name, rows.filter((row) => row.device === number).reduce((sum, row) => sum + row.count, 0)]).filter(([, count]) => count > 0);
+    const errors = Float64Array.from(rows.filter((row) => row.off !== null).map((row) => Math.abs(row.off))).sort();
+    return h("div", { class: "figure-row" },
+      by.map(([name, count]) => Transfers.figure(name, Format.count(count), `of ${Format.plural(launches, "launch", "launches")}`)),
+      Transfers.figure("Regret", decided > 0 && trace.devices.length > 1 ? Format.time(regret) : "–",
+        decided > 0 && trace.devices.length > 1 ? `${Format.percent(regret / trace.wall)} of the wall time, by the predictions for the other device` : "no launch had a prediction for another device"),
+      Transfers.figure("Predictions off by", errors.length > 0 ? Format.percent(Stats.quantile(errors, 0.5)) : "–",
+        errors.length > 0 ? `median over ${Format.plural(errors.length, "kernel and reason", "kernels and reasons")}` : "nothing was predicted"));
+  }
+
+  function render(trace, host, showSpan) {
+    const rows = gather(trace);
+    if (rows.length === 0) {
+      host.replaceChildren(Dom.empty("No placement decisions", "No launch was recorded, so nothing had to be placed."));
+      return;
+    }
+    const predictions = trace.devices.map((device, number) => ({
+      key: `device-${number}`, label: Trace.isHost(trace, number) ? "CPU predicted" : "GPU predicted", title: `Mean prediction for ${device.name}`, numeric: true,
+      value: (row) => row.means[number],
+      cell: (row) => (row.means[number] === null ? "–" : h("span", { class: row.device === number ? "chosen" : "passed" }, Format.time(row.means[number]))),
+    }));
+    const table = new Table({
+      caption: "Placement by kernel, device and reason", rows, sort: { key: "regret", descending: true }, most: 40, onSelect: (row) => showSpan(row.row),
+      columns: [
+        { key: "name", label: "Kernel", value: (row) => row.name, cell: (row) => row.name, wide: true },
+        { key: "device", label: "Ran on", value: (row) => Trace.device(trace, row.device),
+          cell: (row) => [Dom.swatch(Trace.isHost(trace, row.device) ? "cpu" : "gpu"), Trace.isHost(trace, row.device) ? "CPU" : "GPU"] },
+        { key: "reason", label: "Because", value: (row) => row.reason, cell: (row) => row.reason || "–", wide: true },
+        { key: "count", label: "Launches", numeric: true, value: (row) => row.count, cell: (row) => Format.count(row.count) },
+        ...predictions,
+        { key: "mean", label: "Took", title: "Mean of what it took", numeric: true, value: (row) => row.mean, cell: (row) => Format.time(row.mean) },
+        { key: "off", label: "Against prediction", title: "What it took against the prediction for that device", numeric: true, value: (row) => row.off, cell: (row) => Format.change(row.off) },
+        { key: "moved", label: "Copied first", title: "Bytes that had to be copied for these launches", numeric: true, value: (row) => row.moved, cell: (row) => (row.moved > 0 ? Format.bytes(row.moved) : "0") },
+        { key: "regret", label: "Regret", title: "Time beyond the best prediction for another device, all launches together", numeric: true, value: (row) => row.regret, cell: (row) => (row.regret === null ? "–" : Format.time(row.regret)) },
+      ],
+    });
+    host.replaceChildren(overview(trace, rows), table.element);
+  }
+
+  return { render };
+})();
