@@ -103,6 +103,8 @@ const Compare = (() => {
 
   function render(traces, host, open) {
     const [a, b] = traces;
+    // On paper a comparison of one run is left out.
+    host.closest("section").classList.toggle("alone", !b);
     if (!b) {
       host.replaceChildren(h("div", { class: "empty" }, h("p", { class: "empty-title" }, "One run is open"),
         h("p", {}, "Drop a second trace anywhere on this page, or choose one, to see what changed."),
