@@ -17,7 +17,7 @@ const Decisions = (() => {
       let one = groups.get(key);
       if (!one) {
         one = { id: key, kernel, device, name: Trace.string(trace, kernels.name[kernel]), reason: Trace.string(trace, launches.reason[launch]),
-          count: 0, decided: 0, actual: 0, decidedActual: 0, regret: 0, moved: 0, sums: new Float64Array(devices), row };
+          count: 0, decided: 0, actual: 0, decidedActual: 0, regret: 0, worst: 0, moved: 0, sums: new Float64Array(devices), row };
         groups.set(key, one);
       }
       one.count += 1;
@@ -32,7 +32,14 @@ const Decisions = (() => {
         one.sums[at] += predicted[at];
         if (at !== device) other = Math.min(other, predicted[at]);
       }
-      if (Number.isFinite(other)) one.regret += Math.max(0, spans.duration[row] - other);
+      if (!Number.isFinite(other)) continue;
+      const beyond = Math.max(0, spans.duration[row] - other);
+      one.regret += beyond;
+      // A click on the line shows the launch that cost most.
+      if (beyond > one.worst) {
+        one.worst = beyond;
+        one.row = row;
+      }
     }
     return [...groups.values()].map((one) => {
       const means = Array.from(one.sums, (sum) => (one.decided > 0 && sum > 0 ? sum / one.decided : null));

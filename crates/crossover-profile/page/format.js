@@ -8,8 +8,10 @@ const Format = (() => {
     const size = Math.abs(value);
     if (size === 0) return "0";
     if (size >= 100) return Math.round(value).toString();
-    const places = Math.max(0, Math.min(6, 2 - Math.floor(Math.log10(size))));
-    return value.toFixed(places);
+    // Rounded first: 0.9996 is 1.00, not 1.000.
+    const rounded = Number(value.toPrecision(3));
+    const places = Math.max(0, Math.min(6, 2 - Math.floor(Math.log10(Math.abs(rounded)))));
+    return rounded.toFixed(places);
   }
 
   // Of a tick: no more digits than it needs.

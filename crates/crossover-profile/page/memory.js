@@ -227,7 +227,7 @@ const Memory = (() => {
       const one = series(trace, device);
       return h("div", { class: "memory-device" }, h("h3", {}, Trace.device(trace, device)), facts(trace, one), chart(trace, one), samples(trace, one));
     });
-    if (parts.length === 0) parts.push(Dom.empty("No memory samples", "Nothing was allocated or freed on a device while the session was open, or the recorder was built without memory samples."));
+    if (parts.length === 0) parts.push(Dom.empty("No memory samples", "No device allocated or freed memory while the session was open, so nothing was sampled."));
     host.replaceChildren(...parts, h("div", { class: "events" }, events(trace)));
   }
 
