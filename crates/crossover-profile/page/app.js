@@ -6,6 +6,7 @@ const App = (() => {
   let shown = 0;
   let panel = null;
   let kernels = null;
+  let flame = null;
 
   const section = (name) => id(name).querySelector(".body");
 
@@ -33,14 +34,15 @@ const App = (() => {
   function draw() {
     const trace = traces[shown];
     Surface.reset();
+    flame = null;
     document.title = `${trace.name} · Crossover`;
     id("start").hidden = true;
     id("report").hidden = false;
     id("sections").hidden = false;
     Summary.render(trace, section("summary"));
     Advice.render(trace, section("advice"), id("advice-top"), showKernel);
-    panel = TimelinePanel.render(trace, section("timeline"), showKernel);
-    Flame.render(trace, section("flame"));
+    panel = TimelinePanel.render(trace, section("timeline"), showKernel, (text) => flame?.mark(text));
+    flame = Flame.render(trace, section("flame"));
     kernels = Kernels.render(trace, section("kernels"), showKernelInTimeline);
     Memory.render(trace, section("memory"));
     Transfers.render(trace, section("transfers"), showSpan);

@@ -63,6 +63,29 @@ const Decisions = (() => {
         errors.length > 0 ? `median over ${Format.plural(errors.length, "kernel and reason", "kernels and reasons")}` : "nothing was predicted"));
   }
 
+  // Each line of the table as a dot: on the diagonal the prediction was right, above it the kernel took longer.
+  function plot(trace, rows, showSpan, onHover) {
+    const placed = rows.filter((row) => row.means[row.device] > 0 && row.mean > 0);
+    if (placed.length === 0) return null;
+    return Scatter.make({
+      title: "Predicted against taken", name: "Predicted time against the time taken; the table above has the same figures",
+      note: "A dot is a line of the table, its area the time it took. On the dashed line the prediction was right; above it the kernel took longer.",
+      points: placed.map((row) => ({
+        id: row.id, row, x: row.means[row.device], y: row.decidedActual / row.decided, weight: row.actual, title: row.name,
+        colour: Trace.isHost(trace, row.device) ? "cpu" : "gpu",
+        label: `${row.name} on ${Trace.device(trace, row.device)}: predicted ${Format.time(row.means[row.device])}, took ${Format.time(row.mean)}`,
+        lines: [["predicted", Format.time(row.means[row.device])], ["took", Format.time(row.decidedActual / row.decided)], ["off by", Format.change(row.off)]],
+      })),
+      xText: (value) => Format.short(Format.time(value)), yText: (value) => Format.short(Format.time(value)), xName: "predicted",
+      draw: ({ x, y, range }) => {
+        const low = Math.max(range.x[0], range.y[0]);
+        const high = Math.min(range.x[1], range.y[1]);
+        return low < high ? Dom.svg("line", { class: "diagonal", x1: x(low), y1: y(low), x2: x(high), y2: y(high) }) : [];
+      },
+      onSelect: (row) => showSpan(row.row), onHover,
+    });
+  }
+
   function render(trace, host, showSpan) {
     const rows = gather(trace);
     if (rows.length === 0) {
@@ -75,7 +98,7 @@ const Decisions = (() => {
       cell: (row) => (row.means[number] === null ? "–" : h("span", { class: row.device === number ? "chosen" : "passed" }, Format.time(row.means[number]))),
     }));
     const table = new Table({
-      caption: "Placement by kernel, device and reason", rows, sort: { key: "regret", descending: true }, most: 40, onSelect: (row) => showSpan(row.row),
+      caption: "Placement by kernel, device and reason", rows, sort: { key: "regret", descending: true }, most: 40, onSelect: (row) => showSpan(row.row), onHover: (row) => picture?.mark(row?.id ?? null),
       columns: [
         { key: "name", label: "Kernel", value: (row) => row.name, cell: (row) => row.name, wide: true },
         { key: "device", label: "Ran on", value: (row) => Trace.device(trace, row.device),
@@ -89,7 +112,8 @@ const Decisions = (() => {
         { key: "regret", label: "Regret", title: "Time beyond the best prediction for another device, all launches together", numeric: true, value: (row) => row.regret, cell: (row) => (row.regret === null ? "–" : Format.time(row.regret)) },
       ],
     });
-    host.replaceChildren(overview(trace, rows), table.element);
+    const picture = plot(trace, rows, showSpan, (row) => table.mark(row?.id ?? null));
+    host.replaceChildren(overview(trace, rows), table.element, picture ? picture.element : "");
   }
 
   return { render };

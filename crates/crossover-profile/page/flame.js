@@ -10,6 +10,7 @@ class Flame {
     this.focus = 0;
     this.current = 0;
     this.hovered = -1;
+    this.wanted = "";
     canvas.style.height = `${(this.tree.deepest + 1) * Flame.BAR + 2}px`;
     this.surface = new Surface(canvas, (context, width) => this.draw(context, width));
     this.listen();
@@ -45,10 +46,11 @@ class Flame {
     const colour = this.tree.colour[at];
     const left = Math.max(0, box.x);
     const right = Math.min(this.surface.width, box.x + box.wide);
-    context.globalAlpha = above ? 0.45 : 1;
+    const found = this.wanted === "" || this.tree.name[at].toLowerCase().includes(this.wanted);
+    context.globalAlpha = (above ? 0.45 : 1) * (found ? 1 : 0.2);
     context.fillStyle = Theme.colour(at === 0 ? "well" : colour);
     context.fillRect(left, box.y, Math.max(0.5, right - left - 1), Flame.BAR - 1);
-    context.globalAlpha = 1;
+    context.globalAlpha = found ? 1 : 0.35;
     if (right - left > 30) {
       const name = at === 0 ? "whole run" : this.tree.name[at];
       const room = right - left - 12;
@@ -63,6 +65,7 @@ class Flame {
         context.textAlign = "left";
       }
     }
+    context.globalAlpha = 1;
     if (at === this.hovered || (at === this.current && document.activeElement === this.canvas)) {
       context.strokeStyle = Theme.colour("ink");
       context.lineWidth = 2;
@@ -139,6 +142,13 @@ class Flame {
     });
     canvas.addEventListener("focus", () => this.surface.redraw());
     canvas.addEventListener("blur", () => this.surface.redraw());
+  }
+
+  // What is searched in the timeline stands out here too.
+  mark(text) {
+    this.wanted = text.trim().toLowerCase();
+    this.canvas.dataset.wanted = this.wanted;
+    this.surface.redraw();
   }
 
   // Arrow keys walk the tree.

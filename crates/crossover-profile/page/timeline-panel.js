@@ -71,7 +71,7 @@ const TimelinePanel = (() => {
     return box;
   }
 
-  function render(trace, host, showKernel) {
+  function render(trace, host, showKernel, onSearch) {
     const overview = h("canvas", { class: "overview", "aria-hidden": "true", style: `height: ${Timeline.OVERVIEW}px` });
     const canvas = h("canvas", {
       class: "tracks", id: "timeline-canvas", tabindex: 0, role: "application", "aria-roledescription": "timeline",
@@ -98,6 +98,7 @@ const TimelinePanel = (() => {
     function apply(next) {
       found = next;
       timeline.match(found ? found.matching : null);
+      onSearch(input.value);
       result.textContent = !found ? "" : found.rows.length === 0 ? "No span has this name"
         : `${Format.plural(found.rows.length, "match", "matches")}, ${Format.time(found.time)}`;
       previous.disabled = following.disabled = !found || found.rows.length === 0;

@@ -15,10 +15,10 @@ macro_rules! parts {
 }
 
 /// Every part with its text. The order on the page is that of the template.
-const PARTS: [(&str, &str); 29] = parts!(
+const PARTS: [(&str, &str); 30] = parts!(
     "style.css" "format.js" "dom.js" "theme.js" "surface.js" "axis.js" "intervals.js" "trace.js" "stats.js" "table.js"
     "summary.js" "advice.js" "lanes.js" "timeline.js" "pointers.js" "detail.js" "search.js" "timeline-panel.js"
-    "stacks.js" "flame.js" "roofline.js" "kernels.js" "memory.js" "transfers.js" "decisions.js" "compare.js"
+    "stacks.js" "flame.js" "scatter.js" "roofline.js" "kernels.js" "memory.js" "transfers.js" "decisions.js" "compare.js"
     "keyboard.js" "drop.js" "app.js"
 );
 

@@ -88,17 +88,17 @@ def test_the_filter_narrows_table_and_plot(page):
     page.locator("#kernel-filter").fill("f64")
     assert sorted(column(page, "Kernels", "name")) == ["cumulative_sum", "sort"]
     expect(page.locator("#kernels output")).to_have_text("2 of 12")
-    assert page.locator(".dot:not(.faded)").count() == 2
+    assert page.locator("#kernels .dot:not(.faded)").count() == 2
     page.locator("#kernel-filter").fill("nothing like this")
     expect(page.locator("#kernels tbody")).to_have_text("No kernel matches the filter.")
 
 
 def test_table_and_plot_are_linked(page):
     page.locator("#kernels tbody").get_by_role("button", name="attention").click()
-    dot = page.locator(".dot.selected")
+    dot = page.locator("#kernels .dot.selected")
     expect(dot).to_have_count(1)
     expect(dot).to_have_attribute("aria-label", re.compile("^attention on NVIDIA H200"))
-    page.locator('.dot[aria-label^="sort "]').focus()
+    page.locator('#kernels .dot[aria-label^="sort "]').focus()
     page.keyboard.press("Enter")
     expect(page.locator('#kernels tr[aria-selected="true"]')).to_contain_text("sort")
     expect(page.locator(".kernel-detail")).to_contain_text("of what the device was measured to allow")
@@ -166,6 +166,17 @@ def test_placement_says_why_and_the_regret(page, traces):
     expect(page.locator("#placement tbody")).to_contain_text("too small: the launch costs more than the work")
     counts = column(page, "Placement by kernel, device and reason", "count")
     assert sum(int(count) for count in counts) == len(launches["kernel"])
+
+
+def test_predictions_are_drawn_and_lead_to_the_launch(page):
+    row = page.locator("#placement tbody tr").filter(has_text="cumulative_sum").first
+    row.hover()
+    dot = page.locator("#placement .dot.marked")
+    expect(dot).to_have_count(1)
+    expect(dot).to_have_attribute("aria-label", re.compile("^cumulative_sum on CPU: predicted"))
+    dot.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#timeline .detail h3")).to_have_text("cumulative_sum")
 
 
 def test_every_section_says_what_is_missing(show, traces):

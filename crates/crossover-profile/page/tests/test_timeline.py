@@ -206,6 +206,7 @@ def test_search_counts_marks_and_steps(page, canvas, traces):
     expect(page.locator("#search")).to_be_focused()
     page.keyboard.type("attention")
     expect(page.locator("#timeline output")).to_contain_text(f"{len(wanted)} matches")
+    expect(page.locator("canvas.flame")).to_have_attribute("data-wanted", "attention")
     page.keyboard.press("Enter")
     assert canvas.selected() == wanted[0]
     page.keyboard.press("Enter")
