@@ -14,7 +14,8 @@ const FOLDER: &str = ".venv-page";
 /// The tests, their generator of traces and their requirements.
 const TESTS: &str = "crates/crossover-profile/page/tests";
 /// Names under which systems install a Chromium.
-const BROWSERS: [&str; 5] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
+const BROWSERS: [&str; 5] =
+    ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
 
 /// Test the report page in a headless browser.
 ///
@@ -56,7 +57,8 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
 pub fn count() -> Result<Tally> {
     let mut command = python()?;
     pytest(&mut command);
-    let output = command.stderr(Stdio::inherit()).output().context("could not start the environment's python")?;
+    let output =
+        command.stderr(Stdio::inherit()).output().context("could not start the environment's python")?;
     let said = String::from_utf8_lossy(&output.stdout);
     println!("\nthe report page in a browser\n{}", said.trim_end());
     let Some(mut tally) = said.lines().rev().find_map(totals) else {

@@ -76,7 +76,7 @@ const Decisions = (() => {
         label: `${row.name} on ${Trace.device(trace, row.device)}: predicted ${Format.time(row.means[row.device])}, took ${Format.time(row.mean)}`,
         lines: [["predicted", Format.time(row.means[row.device])], ["took", Format.time(row.decidedActual / row.decided)], ["off by", Format.change(row.off)]],
       })),
-      xText: (value) => Format.short(Format.time(value)), yText: (value) => Format.short(Format.time(value)), xName: "predicted",
+      xText: (value) => Format.short(Format.time(value)), yText: (value) => Format.short(Format.time(value)), xName: "predicted", yName: "took",
       draw: ({ x, y, range }) => {
         const low = Math.max(range.x[0], range.y[0]);
         const high = Math.min(range.x[1], range.y[1]);

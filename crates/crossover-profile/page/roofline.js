@@ -55,7 +55,7 @@ const Roofline = (() => {
       points: placed.map((row) => point(trace, row)),
       also: { x: lines.map((line) => line.peak / line.bandwidth), y: lines.map((line) => line.peak) },
       xText: (value) => (value >= 1 ? Format.count(value) : String(Number(value.toPrecision(1)))),
-      yText: (value) => Format.short(Format.flops(value)), xName: "operations per byte",
+      yText: (value) => Format.short(Format.flops(value)), xName: "operations per byte", yName: "per second",
       draw: (plot) => lines.map((line) => roof(line, plot)),
     });
   }

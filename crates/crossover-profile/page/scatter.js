@@ -4,7 +4,7 @@ const Scatter = (() => {
   const { h, svg } = Dom;
   const WIDE = 900;
   const HIGH = 380;
-  const EDGE = { left: 76, right: 20, top: 16, bottom: 44 };
+  const EDGE = { left: 76, right: 20, top: 26, bottom: 44 };
 
   function scale([low, high], from, to) {
     const [a, b] = [Math.log10(low), Math.log10(high)];
@@ -17,7 +17,7 @@ const Scatter = (() => {
     return [10 ** Math.floor(Math.min(...logs) - 0.15), 10 ** Math.ceil(Math.max(...logs) + 0.15)];
   }
 
-  function axes(plot, xText, yText, xName) {
+  function axes(plot, { xText, yText, xName, yName }) {
     const bottom = HIGH - EDGE.bottom;
     return [
       Axis.decades(...plot.range.x).map((value) => [
@@ -29,6 +29,7 @@ const Scatter = (() => {
         svg("text", { x: EDGE.left - 8, y: plot.y(value) + 4, "text-anchor": "end" }, yText(value)),
       ]),
       svg("text", { class: "axis", x: (EDGE.left + WIDE - EDGE.right) / 2, y: HIGH - 6, "text-anchor": "middle" }, xName),
+      svg("text", { class: "axis", x: EDGE.left - 8, y: 11, "text-anchor": "end" }, yName),
     ];
   }
 
@@ -55,7 +56,7 @@ const Scatter = (() => {
   }
 
   // points: {id, x, y, weight, colour, label, title, lines, row}; `lines` of the picture come from what it gets: scales, ranges, dots.
-  function make({ title, note, name, points, also = { x: [], y: [] }, xText, yText, xName, draw, onSelect, onHover }) {
+  function make({ title, note, name, points, also = { x: [], y: [] }, xText, yText, xName, yName, draw, onSelect, onHover }) {
     const range = { x: decades([...points.map((point) => point.x), ...also.x]), y: decades([...points.map((point) => point.y), ...also.y]) };
     const plot = { range, x: scale(range.x, EDGE.left, WIDE - EDGE.right), y: scale(range.y, HIGH - EDGE.bottom, EDGE.top) };
     const heaviest = Math.max(...points.map((point) => point.weight));
@@ -64,7 +65,7 @@ const Scatter = (() => {
     // Large dots first, so that small ones stay reachable on top of them.
     const dots = new Map([...points].sort((one, other) => other.weight - one.weight).map((point) => [point.id, dot(plot, point, onSelect, onHover)]));
     const picture = svg("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, class: "scatter", role: "group", "aria-label": name },
-      axes(plot, xText, yText, xName), [...dots.values()], draw(plot));
+      axes(plot, { xText, yText, xName, yName }), [...dots.values()], draw(plot));
     const marked = (mark, id) => dots.forEach((circle, key) => circle.classList.toggle(mark, key === id));
     return {
       element: h("figure", { class: "plot" }, h("figcaption", {}, h("h3", {}, title), h("p", { class: "muted" }, note)), h("div", { class: "plot-scroll" }, picture)),

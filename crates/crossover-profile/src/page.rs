@@ -85,13 +85,20 @@ mod tests {
         for (name, text) in PARTS {
             assert_eq!(page.matches(text).count(), 1, "{name}");
         }
-        assert_eq!(page.matches("<script>\n\"use strict\";").count(), PARTS.len() - 1, "every script is strict");
+        assert_eq!(
+            page.matches("<script>\n\"use strict\";").count(),
+            PARTS.len() - 1,
+            "every script is strict"
+        );
     }
 
     #[test]
     fn no_part_ends_its_element_early() {
         for (name, text) in PARTS {
-            assert!(!text.contains("</script") && !text.contains("</style") && !text.contains("<!--"), "{name}");
+            assert!(
+                !text.contains("</script") && !text.contains("</style") && !text.contains("<!--"),
+                "{name}"
+            );
         }
     }
 
@@ -112,6 +119,10 @@ mod tests {
         let hostile = "{\"name\":\"</script><!--<script>alert(1)\"}";
         let page = render(&[hostile]);
         assert!(page.contains("{\"name\":\"\\u003c/script>\\u003c!--\\u003cscript>alert(1)\"}"));
-        assert_eq!(page.matches("</script>").count(), PARTS.len() - 1 + 1, "one per script and one for the trace");
+        assert_eq!(
+            page.matches("</script>").count(),
+            PARTS.len() - 1 + 1,
+            "one per script and one for the trace"
+        );
     }
 }
