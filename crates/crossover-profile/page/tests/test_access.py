@@ -1,5 +1,8 @@
 """Colours, contrast, names, roles, tab order, print."""
 
+import itertools
+import math
+
 import pytest
 from playwright.sync_api import expect
 
@@ -40,6 +43,31 @@ CONTRAST = """() => {
     return poor;
 }"""
 
+# What a colour looks like without one kind of cone, in linear RGB (Machado, Oliveira and Fernandes 2009, severity 1).
+VISION = {
+    "all cones": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    "no long": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "no medium": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+    "no short": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+}
+# The least distance in OKLab between two categories; 0.02 is about what can just be told apart side by side.
+APART = 0.08
+
+
+def oklab(rgb):
+    """Linear RGB to OKLab (Ottosson 2020)."""
+    r, g, b = rgb
+    long = 0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b
+    medium = 0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b
+    short = 0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b
+    long, medium, short = (max(0, cone) ** (1 / 3) for cone in (long, medium, short))
+    return (
+        0.2104542553 * long + 0.793617785 * medium - 0.0040720468 * short,
+        1.9779984951 * long - 2.428592205 * medium + 0.4505937099 * short,
+        0.0259040371 * long + 0.7827717662 * medium - 0.808675766 * short,
+    )
+
+
 NAMES = """() => [...document.querySelectorAll("button, input, a, [role=button], [role=application], [role=img], table, dialog")]
     .filter((element) => element.checkVisibility())
     .filter((element) => !(element.getAttribute("aria-label") || element.getAttribute("aria-labelledby")
@@ -53,6 +81,21 @@ def test_text_is_readable(show, traces, scheme):
     page.locator("#kernels tbody").get_by_role("button", name="attention").click()
     page.get_by_text("Timeline as tables").click()
     assert page.evaluate(CONTRAST) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_categories_are_told_apart_by_any_colour_vision(show, traces, scheme):
+    page = show(traces["run"], color_scheme=scheme)
+    names = ["cpu", "gpu", "transfer", "compile", "overhead"]
+    linear = lambda value: value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
+    colours = {}
+    for name in names:
+        text = page.evaluate("name => Theme.colour(name)", name)
+        colours[name] = [linear(int(part) / 255) for part in text[4:-1].split(",")]
+    for vision, rows in VISION.items():
+        seen = {name: oklab([sum(a * b for a, b in zip(row, colour)) for row in rows]) for name, colour in colours.items()}
+        for one, other in itertools.combinations(names, 2):
+            assert math.dist(seen[one], seen[other]) > APART, (vision, one, other)
 
 
 def test_the_system_decides_on_dark_and_the_reader_may_overrule(show, traces):
