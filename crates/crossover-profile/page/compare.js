@@ -66,31 +66,32 @@ const Compare = (() => {
 
   // Kernels match by name, what they compute, type and kind of device: numbers of rows differ between runs.
   function kernels(a, b) {
-    const key = (trace, row) => [row.name, row.text, row.dtype, Trace.isHost(trace, row.device) ? "CPU" : "GPU"].join("\n");
+    const key = (trace, row) => [row.name, row.text, row.dtype, Trace.place(trace, row.device)].join("\n");
     const pairs = new Map();
     for (const [side, trace] of [["a", a], ["b", b]]) {
       for (const row of Stats.kernels(trace)) {
         const id = key(trace, row);
-        const pair = pairs.get(id) ?? { id, name: row.name, text: row.text, where: Trace.isHost(trace, row.device) ? "CPU" : "GPU", a: null, b: null };
-        pair[side] = row.total;
-        pair[`${side}Row`] = row;
+        const pair = pairs.get(id) ?? { id, name: row.name, text: row.text, colour: Trace.side(trace, row.device), where: Trace.place(trace, row.device), a: null, b: null, aCount: 0, bCount: 0 };
+        // The same kernel over arrays of several sizes is several rows of the trace.
+        pair[side] = (pair[side] ?? 0) + row.total;
+        pair[`${side}Count`] += row.count;
         pairs.set(id, pair);
       }
     }
     const rows = [...pairs.values()].map((pair) => ({ ...pair, difference: (pair.b ?? 0) - (pair.a ?? 0), words: `${pair.name} ${pair.text} ${pair.where}`.toLowerCase() }));
     const scale = Math.max(0, ...rows.map((row) => Math.abs(row.difference)));
     for (const row of rows) row.scale = scale;
-    rows.forEach((row) => (row.size = Math.abs(row.difference)));
+    const mean = (total, count) => (count > 0 ? total / count : null);
     const time = (value) => (value === null ? "–" : Format.time(value));
     const input = h("input", { type: "search", id: "compare-filter", placeholder: "Filter kernels", "aria-label": "Filter compared kernels", autocomplete: "off", spellcheck: "false" });
     const table = new Table({
       caption: "Kernels of both runs", rows, sort: { key: "difference", descending: true }, most: 40, empty: "No kernel matches the filter.",
       columns: [
         { key: "name", label: "Kernel", value: (row) => row.name, cell: (row) => row.name, wide: true },
-        { key: "where", label: "Device", value: (row) => row.where, cell: (row) => [Dom.swatch(row.where.toLowerCase()), row.where] },
-        { key: "launches", label: "Launches A → B", numeric: true, value: (row) => row.bRow?.count ?? null, cell: (row) => `${Format.count(row.aRow?.count ?? 0)} → ${Format.count(row.bRow?.count ?? 0)}` },
-        { key: "meanA", label: "Mean A", numeric: true, value: (row) => row.aRow?.mean ?? null, cell: (row) => time(row.aRow?.mean ?? null) },
-        { key: "meanB", label: "Mean B", numeric: true, value: (row) => row.bRow?.mean ?? null, cell: (row) => time(row.bRow?.mean ?? null) },
+        { key: "where", label: "Device", value: (row) => row.where, cell: (row) => [Dom.swatch(row.colour), row.where] },
+        { key: "launches", label: "Launches A → B", numeric: true, value: (row) => row.bCount, cell: (row) => `${Format.count(row.aCount)} → ${Format.count(row.bCount)}` },
+        { key: "meanA", label: "Mean A", numeric: true, value: (row) => mean(row.a, row.aCount), cell: (row) => time(mean(row.a, row.aCount)) },
+        { key: "meanB", label: "Mean B", numeric: true, value: (row) => mean(row.b, row.bCount), cell: (row) => time(mean(row.b, row.bCount)) },
         { key: "a", label: "Total A", numeric: true, value: (row) => row.a, cell: (row) => time(row.a) },
         { key: "b", label: "Total B", numeric: true, value: (row) => row.b, cell: (row) => time(row.b) },
         change("difference", "Change"),

@@ -17,7 +17,7 @@ const Decisions = (() => {
       let one = groups.get(key);
       if (!one) {
         one = { id: key, kernel, device, name: Trace.string(trace, kernels.name[kernel]), reason: Trace.string(trace, launches.reason[launch]),
-          count: 0, decided: 0, actual: 0, decidedActual: 0, regret: 0, worst: 0, moved: 0, sums: new Float64Array(devices), row };
+          count: 0, decided: 0, actual: 0, decidedActual: 0, regret: 0, worst: 0, moved: 0, sums: new Float64Array(devices), counts: new Float64Array(devices), alternatives: 0, row };
         groups.set(key, one);
       }
       one.count += 1;
@@ -29,10 +29,14 @@ const Decisions = (() => {
       one.decidedActual += spans.duration[row];
       let other = Infinity;
       for (let at = 0; at < Math.min(devices, predicted.length); at += 1) {
+        // Nothing was predicted for a device that could not have run it.
+        if (!(predicted[at] > 0)) continue;
         one.sums[at] += predicted[at];
+        one.counts[at] += 1;
         if (at !== device) other = Math.min(other, predicted[at]);
       }
       if (!Number.isFinite(other)) continue;
+      one.alternatives += 1;
       const beyond = Math.max(0, spans.duration[row] - other);
       one.regret += beyond;
       // A click on the line shows the launch that cost most.
@@ -42,23 +46,23 @@ const Decisions = (() => {
       }
     }
     return [...groups.values()].map((one) => {
-      const means = Array.from(one.sums, (sum) => (one.decided > 0 && sum > 0 ? sum / one.decided : null));
+      const means = Array.from(one.sums, (sum, at) => (one.counts[at] > 0 ? sum / one.counts[at] : null));
       const own = means[one.device];
       return { ...one, means, mean: one.actual / one.count, off: own > 0 ? one.decidedActual / one.decided / own - 1 : null,
-        regret: one.decided > 0 && devices > 1 ? one.regret : null, words: `${one.name} ${one.reason} ${Trace.device(trace, one.device)}`.toLowerCase() };
+        regret: one.alternatives > 0 ? one.regret : null, words: `${one.name} ${one.reason} ${Trace.device(trace, one.device)}`.toLowerCase() };
     }).sort((one, other) => other.actual - one.actual);
   }
 
   function overview(trace, rows) {
     const launches = rows.reduce((sum, row) => sum + row.count, 0);
-    const decided = rows.reduce((sum, row) => sum + row.decided, 0);
+    const decided = rows.reduce((sum, row) => sum + row.alternatives, 0);
     const regret = rows.reduce((sum, row) => sum + (row.regret ?? 0), 0);
     const by = trace.devices.map((device, number) => [device.name, rows.filter((row) => row.device === number).reduce((sum, row) => sum + row.count, 0)]).filter(([, count]) => count > 0);
     const errors = Float64Array.from(rows.filter((row) => row.off !== null).map((row) => Math.abs(row.off))).sort();
     return h("div", { class: "figure-row" },
       by.map(([name, count]) => Transfers.figure(name, Format.count(count), `of ${Format.plural(launches, "launch", "launches")}`)),
-      Transfers.figure("Regret", decided > 0 && trace.devices.length > 1 ? Format.time(regret) : "–",
-        decided > 0 && trace.devices.length > 1 ? `${Format.percent(regret / trace.wall)} of the wall time, by the predictions for the other device` : "no launch had a prediction for another device"),
+      Transfers.figure("Regret", decided > 0 ? Format.time(regret) : "–",
+        decided > 0 ? `${Format.percent(regret / trace.wall)} of the wall time, by the predictions for the other device` : "no launch had a prediction for another device"),
       Transfers.figure("Predictions off by", errors.length > 0 ? Format.percent(Stats.quantile(errors, 0.5)) : "–",
         errors.length > 0 ? `median over ${Format.plural(errors.length, "kernel and reason", "kernels and reasons")}` : "nothing was predicted"));
   }
@@ -72,7 +76,7 @@ const Decisions = (() => {
       note: "A dot is a line of the table, its area the time it took. On the dashed line the prediction was right; above it the kernel took longer.",
       points: placed.map((row) => ({
         id: row.id, row, x: row.means[row.device], y: row.decidedActual / row.decided, weight: row.actual, title: row.name,
-        colour: Trace.isHost(trace, row.device) ? "cpu" : "gpu",
+        colour: Trace.side(trace, row.device),
         label: `${row.name} on ${Trace.device(trace, row.device)}: predicted ${Format.time(row.means[row.device])}, took ${Format.time(row.mean)}`,
         lines: [["predicted", Format.time(row.means[row.device])], ["took", Format.time(row.decidedActual / row.decided)], ["off by", Format.change(row.off)]],
       })),
@@ -93,7 +97,7 @@ const Decisions = (() => {
       return;
     }
     const predictions = trace.devices.map((device, number) => ({
-      key: `device-${number}`, label: Trace.isHost(trace, number) ? "CPU predicted" : "GPU predicted", title: `Mean prediction for ${device.name}`, numeric: true,
+      key: `device-${number}`, label: `${Trace.place(trace, number)} predicted`, title: `Mean prediction for ${device.name}`, numeric: true,
       value: (row) => row.means[number],
       cell: (row) => (row.means[number] === null ? "–" : h("span", { class: row.device === number ? "chosen" : "passed" }, Format.time(row.means[number]))),
     }));
@@ -102,7 +106,7 @@ const Decisions = (() => {
       columns: [
         { key: "name", label: "Kernel", value: (row) => row.name, cell: (row) => row.name, wide: true },
         { key: "device", label: "Ran on", value: (row) => Trace.device(trace, row.device),
-          cell: (row) => [Dom.swatch(Trace.isHost(trace, row.device) ? "cpu" : "gpu"), Trace.isHost(trace, row.device) ? "CPU" : "GPU"] },
+          cell: (row) => [Dom.swatch(Trace.side(trace, row.device)), Trace.place(trace, row.device)] },
         { key: "reason", label: "Because", value: (row) => row.reason, cell: (row) => row.reason || "–", wide: true },
         { key: "count", label: "Launches", numeric: true, value: (row) => row.count, cell: (row) => Format.count(row.count) },
         ...predictions,

@@ -11,13 +11,14 @@ const Detail = (() => {
       ["took", Format.time(spans.duration[row])],
       ["starts at", Format.time(spans.start[row])],
     ];
-    if (spans.bytes[row] > 0) {
+    const kernel = spans.kernel[row];
+    if (spans.bytes[row] > 0 && kernel < 0) {
       result.push(["moves", Format.bytes(spans.bytes[row])]);
       if (spans.duration[row] > 0) result.push(["at", Format.rate((spans.bytes[row] / spans.duration[row]) * 1e9)]);
     }
-    const kernel = spans.kernel[row];
     if (kernel >= 0 && spans.duration[row] > 0) {
-      const bytes = kernels.read[kernel] + kernels.written[kernel];
+      // Those of this launch where they are known; the kernel has the mean.
+      const bytes = spans.bytes[row] > 0 ? spans.bytes[row] : kernels.read[kernel] + kernels.written[kernel];
       if (bytes > 0) result.push(["memory", Format.rate((bytes / spans.duration[row]) * 1e9)]);
       if (kernels.flops[kernel] > 0) result.push(["arithmetic", Format.flops((kernels.flops[kernel] / spans.duration[row]) * 1e9)]);
     }
@@ -30,7 +31,7 @@ const Detail = (() => {
     const launch = trace.spans.launch[row];
     const predicted = launch >= 0 ? trace.launches.predicted[launch] : [];
     if (!Array.isArray(predicted) || predicted.length === 0) return null;
-    return ["Predicted", predicted.map((ns, device) => `${Trace.device(trace, device)} ${Format.time(ns)}`).join(" · ")];
+    return ["Predicted", predicted.map((ns, device) => `${Trace.device(trace, device)} ${ns > 0 ? Format.time(ns) : "–"}`).join(" · ")];
   }
 
   function span(timeline, row, showKernel) {
@@ -49,7 +50,7 @@ const Detail = (() => {
           h("button", { type: "button", class: "quiet", onclick: () => timeline.fitSpan(row) }, "Zoom to it"),
           parent >= 0 ? h("button", { type: "button", class: "quiet", onclick: () => timeline.select(parent, { reveal: true }) }, "Enclosing span") : "",
           kernel >= 0 ? h("button", { type: "button", class: "quiet", onclick: () => showKernel(kernel) }, "Its kernel") : "")),
-      kernel >= 0 ? h("p", {}, h("code", {}, Trace.string(trace, kernels.text[kernel]))) : "",
+      kernel >= 0 && kernels.text[kernel] !== spans.name[row] ? h("p", {}, h("code", {}, Trace.string(trace, kernels.text[kernel]))) : "",
       facts([
         ["Track", String(track.name ?? spans.track[row])],
         ...lines(trace, row).map(([name, value]) => [name[0].toUpperCase() + name.slice(1), value]),

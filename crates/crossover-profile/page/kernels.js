@@ -10,12 +10,12 @@ const Kernels = (() => {
     return [
       { key: "name", label: "Kernel", value: (row) => row.name, cell: (row) => row.name, wide: true },
       several ? { key: "device", label: "Device", value: (row) => Trace.device(trace, row.device),
-        cell: (row) => [Dom.swatch(Trace.isHost(trace, row.device) ? "cpu" : "gpu"), Trace.isHost(trace, row.device) ? "CPU" : "GPU"] } : null,
+        cell: (row) => [Dom.swatch(Trace.side(trace, row.device)), Trace.place(trace, row.device)] } : null,
       { key: "form", label: "Form", title: "map, row, column, call or custom", value: (row) => row.form, cell: (row) => row.form },
       { key: "dtype", label: "Type", value: (row) => row.dtype, cell: (row) => row.dtype },
       figure("count", "Launches", "How often it ran", Format.count),
       { key: "total", label: "Total", title: "All launches together; the bar compares with the heaviest", numeric: true, value: (row) => row.total,
-        cell: (row) => Table.bar(row.share / heaviest, Format.time(row.total), Trace.isHost(trace, row.device) ? "cpu" : "gpu") },
+        cell: (row) => Table.bar(row.share / heaviest, Format.time(row.total), Trace.side(trace, row.device)) },
       figure("share", "of wall", "Share of the wall time; kernels may overlap", Format.percent),
       figure("mean", "Mean", "Mean time of a launch", Format.time),
       { key: "spread", label: "Spread", title: "Half the distance between the 10th and the 90th percentile, against the median", numeric: true,
@@ -43,10 +43,10 @@ const Kernels = (() => {
       table.select(row.id, { reveal });
       plot.select(row.id);
       chosen.replaceChildren(
-        h("div", { class: "detail-head" }, Dom.swatch(Trace.isHost(trace, row.device) ? "cpu" : "gpu"), h("h3", {}, row.name),
+        h("div", { class: "detail-head" }, Dom.swatch(Trace.side(trace, row.device)), h("h3", {}, row.name),
           h("span", { class: "muted" }, Trace.device(trace, row.device)),
           h("span", { class: "detail-actions" }, h("button", { type: "button", class: "quiet", onclick: () => showInTimeline(row.kernel) }, "Show in the timeline"))),
-        h("p", {}, h("code", {}, row.text)),
+        row.text !== row.name ? h("p", {}, h("code", {}, row.text)) : "",
         h("p", { class: "muted" }, verdict(row)));
     }
     const table = new Table({

@@ -10,7 +10,7 @@ const Roofline = (() => {
     return trace.devices.flatMap((device, number) =>
       Object.entries(device.flops ?? {})
         .filter(([dtype, peak]) => peak > 0 && device.bandwidth > 0 && used.has(`${number} ${dtype}`))
-        .map(([dtype, peak]) => ({ colour: Trace.isHost(trace, number) ? "cpu" : "gpu", name: device.name, dtype, peak, bandwidth: device.bandwidth })));
+        .map(([dtype, peak]) => ({ colour: Trace.side(trace, number), name: device.name, dtype, peak, bandwidth: device.bandwidth })));
   }
 
   function roof(line, { x, y, range, taken }) {
@@ -31,7 +31,7 @@ const Roofline = (() => {
     const share = row.roof === null ? "" : `, ${Format.percent(row.roof)} of the roof`;
     return {
       id: row.id, row, x: row.intensity, y: row.flopRate, weight: row.total, title: row.name,
-      colour: Trace.isHost(trace, row.device) ? "cpu" : "gpu",
+      colour: Trace.side(trace, row.device),
       label: `${row.name} on ${Trace.device(trace, row.device)}: ${Format.flops(row.flopRate)} at ${Format.digits(row.intensity)} operations per byte${share}`,
       lines: [
         ["arithmetic", Format.flops(row.flopRate)], ["per byte", Format.digits(row.intensity)],

@@ -43,7 +43,7 @@ const Summary = (() => {
     if (cpu) lines.push(["Processor", threads ? `${cpu}, ${Format.plural(threads, "thread")}` : cpu]);
     for (const device of trace.devices.filter((one) => one.kind !== "cpu")) lines.push(["Device", device.name]);
     if (trace.devices.length > 0 && trace.devices.every((one) => one.kind === "cpu")) lines.push(["Device", "the CPU only"]);
-    if (Format.known(memory)) lines.push(["Memory", Format.bytes(memory)]);
+    if (memory > 0) lines.push(["Memory", Format.bytes(memory)]);
     if (trace.command) lines.push(["Command", h("code", {}, trace.command)]);
     if (trace.created) lines.push(["Recorded", Format.date(trace.created)]);
     if (trace.crossover) lines.push(["Crossover", trace.crossover]);

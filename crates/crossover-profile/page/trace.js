@@ -183,13 +183,23 @@ const Trace = (() => {
   const isHost = (trace, device) => device <= 0 || trace.devices[device]?.kind === "cpu";
   const device = (trace, number) => trace.devices[number]?.name ?? `device ${number}`;
 
+  // The colour of what runs on a device.
+  const side = (trace, number) => (isHost(trace, number) ? "cpu" : "gpu");
+
+  // A short name for where something ran, beside a swatch.
+  function place(trace, number) {
+    if (isHost(trace, number)) return "CPU";
+    const kind = trace.devices[number]?.kind;
+    return kind === undefined || kind === "cuda" ? "GPU" : String(kind);
+  }
+
   // The colour of a span by what it is and where it ran.
   const COLOURS = ["scope", "evaluation", "gpu", "transfer", "compile", "overhead", "waiting"];
   function colour(trace, row) {
     const kind = trace.spans.kind[row];
     if (kind !== 2) return COLOURS[kind];
-    return isHost(trace, trace.tracks[trace.spans.track[row]].device ?? 0) ? "cpu" : "gpu";
+    return side(trace, trace.tracks[trace.spans.track[row]].device ?? 0);
   }
 
-  return { parse, string, isHost, device, colour, KINDS, KIND_NAMES, PARTS, KERNEL: 2, COPY: 3, COMPILE: 4 };
+  return { parse, string, isHost, device, place, side, colour, KINDS, KIND_NAMES, PARTS, KERNEL: 2, COPY: 3, COMPILE: 4 };
 })();

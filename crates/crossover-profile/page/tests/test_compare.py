@@ -54,6 +54,21 @@ def test_other_machines_and_vanished_kernels_are_told(show, traces):
     expect(table.get_by_role("row").filter(has_text="only in B")).to_contain_text("renamed")
 
 
+def test_a_kernel_of_several_sizes_is_one_line(show, traces):
+    """The same name twice in the table of kernels: launches and times of both count."""
+    other = copy.deepcopy(traces["later"])
+    kernels, spans = other["kernels"], other["spans"]
+    matmul = kernels["name"].index(other["strings"].index("matmul"))
+    for column in kernels.values():
+        column.append(column[matmul])
+    launches = [row for row in range(len(spans["start"])) if spans["kernel"][row] == matmul]
+    for row in launches[::2]:
+        spans["kernel"][row] = len(kernels["name"]) - 1
+    row = show(traces["run"], other).get_by_role("table", name="Kernels of both runs").get_by_role("row").filter(has_text="matmul")
+    expect(row).to_have_count(1)
+    expect(row).to_contain_text(f"330 → {len(launches)}")
+
+
 def test_the_filter_narrows(page):
     page.locator("#compare-filter").fill("matmul")
     expect(page.get_by_role("table", name="Kernels of both runs").locator("tbody tr")).to_have_count(1)

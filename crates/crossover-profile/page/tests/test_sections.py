@@ -168,6 +168,25 @@ def test_placement_says_why_and_the_regret(page, traces):
     assert sum(int(count) for count in counts) == len(launches["kernel"])
 
 
+def test_a_device_that_could_not_run_it_is_no_alternative(show, traces):
+    """A prediction of 0 is none: it must not look like the fastest device."""
+    trace = copy.deepcopy(traces["run"])
+    trace["launches"]["predicted"] = [times and [times[0] if device == 0 else 0, times[1] if device == 1 else 0]
+                                      for times, device in zip(trace["launches"]["predicted"], trace["launches"]["device"])]
+    page = show(trace)
+    expect(page.locator("#placement .figure-box").filter(has_text="Regret").locator(".big")).to_have_text("–")
+    assert all(text.startswith("–") for text in column(page, "Placement by kernel, device and reason", "regret"))
+
+
+def test_a_simulated_device_is_called_one(show, traces):
+    trace = copy.deepcopy(traces["run"])
+    trace["machine"]["devices"][1].update(name="simulated accelerator", kind="simulated")
+    trace["machine"]["memory"] = 0
+    page = show(trace)
+    assert set(column(page, "Kernels", "device")) == {"CPU", "simulated"}
+    assert "Memory" not in page.locator("#summary .facts dt").all_inner_texts(), "0 is unknown"
+
+
 def test_predictions_are_drawn_and_lead_to_the_launch(page):
     row = page.locator("#placement tbody tr").filter(has_text="cumulative_sum").first
     row.hover()
