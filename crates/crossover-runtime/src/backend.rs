@@ -17,6 +17,7 @@ use crate::{
     Error, KernelRecord, Result,
     replay::{Sequence, Step},
     stream::{Stream, Streamed},
+    trace::Timing,
 };
 
 /// An address in the memory of one device.
@@ -86,6 +87,12 @@ pub trait Backend: Send + Sync + 'static {
         work()?;
         self.finish()?;
         Ok(start.elapsed())
+    }
+    /// Runs work, and notes when the device begins and ends what it queues, without waiting for it. `None` where work is done
+    /// when it returns.
+    fn timed(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Arc<dyn Timing>>> {
+        work()?;
+        Ok(None)
     }
     /// How full its memory is; `None` where nobody counts. Opens nothing.
     fn memory(&self) -> Option<DeviceMemory> {

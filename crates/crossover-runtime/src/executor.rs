@@ -17,7 +17,8 @@ use crate::{
     Buffer, Decision, Device, Error, Executable, Machine, Placement, Prepared, Profile, Result, Router,
     Signature, Wanted, Why,
     cache::PlanCache,
-    trace::{Span, Trace},
+    spans,
+    trace::{self, Kind, Moment},
 };
 
 /// Counters since the executor was made.
@@ -61,7 +62,6 @@ pub struct Executor {
     stats: Stats,
     /// Kernels that ran on each device for each reason.
     decisions: Vec<[AtomicU64; Why::NAMES.len()]>,
-    trace: Trace,
 }
 
 /// One buffer per output of a graph.
@@ -135,7 +135,6 @@ impl Executor {
             decisions,
             cache: PlanCache::new(PLAN_CACHE),
             stats: Stats::default(),
-            trace: Trace::default(),
         }
     }
 
@@ -152,11 +151,6 @@ impl Executor {
     /// What decides under [`Placement::Auto`].
     pub fn router(&self) -> &Router {
         &self.router
-    }
-
-    /// Spans of what ran; off until switched on.
-    pub fn trace(&self) -> &Trace {
-        &self.trace
     }
 
     /// Number of cached plans, which never exceeds a fixed bound.
@@ -191,6 +185,7 @@ impl Executor {
         }
         self.stats.planned.fetch_add(1, Ordering::Relaxed);
         let start = Instant::now();
+        let _span = trace::span(Kind::Plan, "plan");
         let plan = Plan::new(graph, self.options)?;
         tracing::debug!(
             target: "crossover::plan",
@@ -256,6 +251,7 @@ impl Executor {
         inputs: &[Arc<Buffer>],
         scalars: &[Scalar],
     ) -> Result<Outputs> {
+        let _span = trace::span(Kind::Evaluation, "evaluate");
         let course = self.course(placement, prepared, inputs, wanted);
         self.follow(&course, prepared, inputs, scalars)
     }
@@ -428,8 +424,8 @@ impl Executor {
             Error::Internal(format!("the host did not make kernel {at} ({}) ready", launch.name))
         })?;
         let signature = prepared.signature(at);
-        let timed = course.timed.then_some((course, at));
-        self.launch_on(Device::HOST, executable, prepared, signature, launch, buffers, scalars, timed)?;
+        let course = Some((course, at));
+        self.launch_on(Device::HOST, executable, prepared, signature, launch, buffers, scalars, course)?;
         Ok(false)
     }
 
@@ -527,8 +523,8 @@ impl Executor {
         let fresh: SmallVec<[BufferId; 4]> =
             launch.kernel.writes().filter(|id| buffers[id.0 as usize].is_none()).collect();
         let signature = prepared.signature(at);
-        let timed = course.timed.then_some((course, at));
-        match self.launch_on(device, executable, prepared, signature, launch, buffers, scalars, timed) {
+        let course = Some((course, at));
+        match self.launch_on(device, executable, prepared, signature, launch, buffers, scalars, course) {
             Ok(()) => Ok(true),
             Err(error) => {
                 for id in fresh {
@@ -561,8 +557,9 @@ impl Executor {
         launch: &PlannedLaunch,
         buffers: &mut [Option<Arc<Buffer>>],
         scalars: &[Scalar],
-        timed: Option<(&Course, usize)>,
+        course: Option<(&Course, usize)>,
     ) -> Result<()> {
+        let timed = course.filter(|(course, _)| course.timed);
         let mut inputs: SmallVec<[_; 8]> = SmallVec::new();
         let (mut arrived, mut moving) = (0, Duration::ZERO);
         for id in launch.kernel.reads() {
@@ -601,30 +598,23 @@ impl Executor {
                 Ok(())
             }
         };
-        if !self.trace.is_on() && !logs {
+        if !trace::is_on() && !logs {
             return run();
         }
-        let start = Instant::now();
-        run()?;
+        let (start, began) = (Moment::now(), Instant::now());
+        let timing = self.machine.backend(device).timed(&mut || run())?;
         tracing::trace!(
             target: "crossover::launch",
             kernel = %launch.name,
             device = self.machine.backend(device).name(),
             bytes = launch.cost.read + launch.cost.written,
-            micros = start.elapsed().as_micros() as u64,
+            micros = began.elapsed().as_micros() as u64,
             "ran"
         );
-        if !self.trace.is_on() {
-            return Ok(());
+        if trace::is_on() {
+            let decision = course.and_then(|(course, at)| course.decision.clone().map(|made| (made, at)));
+            spans::kernel(start, launch, device, decision, arrived, timing);
         }
-        self.trace.record(Span {
-            name: launch.name.clone(),
-            device,
-            start,
-            duration: start.elapsed(),
-            bytes: launch.cost.read + launch.cost.written,
-            flops: launch.cost.flops,
-        });
         Ok(())
     }
 

@@ -20,6 +20,7 @@ mod replay;
 mod router;
 pub mod sim;
 mod solve;
+mod spans;
 mod stream;
 pub mod trace;
 

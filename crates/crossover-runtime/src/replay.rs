@@ -17,7 +17,7 @@ use crossover_plan::{
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-use crate::{Address, Block, Buffer, Device, Executable, Executor, Prepared, Result};
+use crate::{Address, Block, Buffer, Device, Executable, Executor, Prepared, Result, trace};
 
 /// Runs of a plan, one kernel after the other, before it is made a sequence.
 const WARM: u32 = 2;
@@ -135,7 +135,7 @@ impl Executor {
         };
         // Spans are of kernels.
         let logs = tracing::enabled!(target: "crossover::launch", tracing::Level::TRACE);
-        if self.trace().is_on() || logs {
+        if trace::is_on() || logs {
             return Ok(false);
         }
         let devices = self.machine().devices().count();

@@ -16,6 +16,7 @@ use smallvec::{SmallVec, smallvec};
 use crate::{
     Address, Block, Buffer, Device, Executor, Placement, Prepared, Result, Wanted,
     executor::{Outputs, is_device_fault},
+    trace,
 };
 
 /// Bytes of the result from which parts are worth their overhead.
@@ -76,7 +77,7 @@ impl Executor {
         let Kernel::Fused(fused) = &launch.kernel else { return Ok(None) };
         let bytes = |id: BufferId| plan.buffers[id.0 as usize].bytes();
         let writes_it = fused.stores.len() == 1 && fused.stores[0].buffer == *output;
-        if fused.kind != Kind::Map || !writes_it || bytes(*output) != to.len() || self.trace().is_on() {
+        if fused.kind != Kind::Map || !writes_it || bytes(*output) != to.len() || trace::is_on() {
             return Ok(None);
         }
         // Every operand a whole buffer of its own.

@@ -1,0 +1,125 @@
+//! Where the wall time went: every moment counts once, for the first thing that happened in it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Spans, Track, TrackKind};
+
+/// Parts of the wall time, in nanoseconds. They add up to it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Breakdown {
+    /// A kernel ran on the host.
+    pub cpu_ns: u64,
+    /// A kernel ran on another device, and none on the host.
+    pub gpu_ns: u64,
+    /// A copy, and no kernel.
+    pub transfer_ns: u64,
+    /// A compiler, and none of those.
+    pub compile_ns: u64,
+    /// Our own code otherwise: planning, deciding, allocating, waiting.
+    pub overhead_ns: u64,
+    /// Nothing of ours: the program itself.
+    pub rest_ns: u64,
+}
+
+/// What a moment can count for, the first that applies.
+const CLASSES: usize = 5;
+
+impl Breakdown {
+    /// All of it.
+    pub fn total(&self) -> u64 {
+        self.cpu_ns + self.gpu_ns + self.transfer_ns + self.compile_ns + self.overhead_ns + self.rest_ns
+    }
+
+    /// The parts with their names, in order.
+    pub fn parts(&self) -> [(&'static str, u64); 6] {
+        [
+            ("CPU kernels", self.cpu_ns),
+            ("GPU kernels", self.gpu_ns),
+            ("copies", self.transfer_ns),
+            ("compiling", self.compile_ns),
+            ("overhead", self.overhead_ns),
+            ("the program itself", self.rest_ns),
+        ]
+    }
+
+    /// Sweeps over the spans of a session that lasted so long.
+    pub(crate) fn of(spans: &Spans, tracks: &[Track], wall: u64) -> Breakdown {
+        let mut edges: Vec<(u64, usize, i64)> = Vec::with_capacity(2 * spans.len());
+        for row in 0..spans.len() {
+            let on_host = tracks[spans.track[row] as usize].kind == TrackKind::Thread;
+            let class = match (spans.kind[row].as_str(), on_host) {
+                ("k", true) => 0,
+                ("k", false) => 1,
+                ("t", _) => 2,
+                ("c", _) => 3,
+                ("e" | "p" | "w", _) => 4,
+                _ => continue,
+            };
+            let start = spans.start[row].min(wall);
+            let end = spans.start[row].saturating_add(spans.duration[row]).min(wall);
+            if end > start {
+                edges.push((start, class, 1));
+                edges.push((end, class, -1));
+            }
+        }
+        edges.sort_unstable();
+        let (mut open, mut times, mut before) = ([0i64; CLASSES], [0u64; CLASSES], 0);
+        for (at, class, change) in edges {
+            if let Some(first) = open.iter().position(|&count| count > 0) {
+                times[first] += at - before;
+            }
+            before = at;
+            open[class] += change;
+        }
+        let [cpu_ns, gpu_ns, transfer_ns, compile_ns, overhead_ns] = times;
+        let rest_ns = wall - times.iter().sum::<u64>();
+        Breakdown { cpu_ns, gpu_ns, transfer_ns, compile_ns, overhead_ns, rest_ns }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spans(rows: &[(u32, &str, u64, u64)]) -> Spans {
+        let mut out = Spans::default();
+        for &(track, kind, start, duration) in rows {
+            out.track.push(track);
+            out.kind.push(kind.to_string());
+            out.start.push(start);
+            out.duration.push(duration);
+        }
+        out
+    }
+
+    #[test]
+    fn every_moment_counts_once() {
+        let track = |kind, device| Track { name: String::new(), kind, device };
+        let tracks = [track(TrackKind::Thread, 0), track(TrackKind::Stream, 1)];
+        // An evaluation from 10 to 90; inside it a CPU kernel, a GPU kernel that overlaps it, a copy that overlaps that.
+        let rows = [
+            (0, "s", 0, 100),
+            (0, "e", 10, 80),
+            (0, "k", 20, 20),
+            (1, "k", 30, 30),
+            (1, "t", 50, 20),
+            (0, "c", 85, 30),
+        ];
+        let seen = Breakdown::of(&spans(&rows), &tracks, 100);
+        let expected = Breakdown {
+            cpu_ns: 20,
+            gpu_ns: 20,
+            transfer_ns: 10,
+            compile_ns: 15,
+            overhead_ns: 10 + 15,
+            rest_ns: 10,
+        };
+        assert_eq!(seen, expected);
+        assert_eq!(seen.total(), 100);
+    }
+
+    #[test]
+    fn without_spans_it_is_all_the_programs() {
+        assert_eq!(Breakdown::of(&Spans::default(), &[], 7), Breakdown { rest_ns: 7, ..Breakdown::default() });
+    }
+}

@@ -1,0 +1,74 @@
+//! The trace format of Chrome, which Perfetto opens.
+
+use serde_json::{Value, json};
+
+use crate::{Trace, TrackKind};
+
+/// The trace as JSON for <https://ui.perfetto.dev> or `chrome://tracing`: threads of the host are one process, every device another with its queues
+/// as threads.
+///
+/// ```
+/// use crossover_array::Array;
+/// let (_, trace) = crossover_profile::profile("exp", || Array::linspace(0.0, 1.0, 100_000).exp().eval());
+/// let text = crossover_profile::export::chrome(&trace);
+/// assert!(text.starts_with(r#"{"displayTimeUnit":"ns""#));
+/// ```
+pub fn chrome(trace: &Trace) -> String {
+    let mut events: Vec<Value> = Vec::with_capacity(trace.spans.len() + 2 * trace.tracks.len());
+    for (number, device) in trace.machine.devices.iter().enumerate() {
+        let name = if number == 0 { trace.name.as_str() } else { &device.name };
+        events.push(json!({"ph": "M", "name": "process_name", "pid": number, "args": {"name": name}}));
+    }
+    for (number, track) in trace.tracks.iter().enumerate() {
+        let pid = process(trace, number);
+        events.push(
+            json!({"ph": "M", "name": "thread_name", "pid": pid, "tid": number, "args": {"name": track.name}}),
+        );
+    }
+    let spans = &trace.spans;
+    for row in 0..spans.len() {
+        let track = spans.track[row] as usize;
+        let micros = |time: u64| time as f64 / 1e3;
+        let mut event = json!({
+            "ph": "X",
+            "name": trace.name_of(row),
+            "cat": category(&spans.kind[row]),
+            "pid": process(trace, track),
+            "tid": track,
+            "ts": micros(spans.start[row]),
+            "dur": micros(spans.duration[row]),
+        });
+        if spans.bytes[row] > 0 {
+            event["args"] = json!({"bytes": spans.bytes[row]});
+        }
+        events.push(event);
+    }
+    for row in 0..trace.memory.len() {
+        let memory = &trace.memory;
+        let device = memory.device[row] as usize;
+        events.push(json!({
+            "ph": "C", "name": "memory", "pid": device, "ts": memory.time[row] as f64 / 1e3,
+            "args": {"live": memory.live[row], "cached": memory.cached[row]},
+        }));
+    }
+    json!({"displayTimeUnit": "ns", "traceEvents": events}).to_string()
+}
+
+fn process(trace: &Trace, track: usize) -> u32 {
+    match trace.tracks[track].kind {
+        TrackKind::Thread => 0,
+        TrackKind::Stream => trace.tracks[track].device,
+    }
+}
+
+fn category(kind: &str) -> &'static str {
+    match kind {
+        "s" => "scope",
+        "e" => "evaluation",
+        "k" => "kernel",
+        "t" => "copy",
+        "c" => "compile",
+        "p" => "plan",
+        _ => "wait",
+    }
+}

@@ -1,0 +1,58 @@
+//! The text format of Prometheus.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use crate::Trace;
+
+/// Totals of a trace as metrics, for a push gateway or the textfile collector.
+///
+/// ```
+/// use crossover_array::Array;
+/// let (_, trace) = crossover_profile::profile("exp", || Array::linspace(0.0, 1.0, 100_000).exp().eval());
+/// let text = crossover_profile::export::prometheus(&trace);
+/// assert!(text.contains("crossover_trace_seconds{session=\"exp\",part=\"CPU kernels\"}"));
+/// ```
+pub fn prometheus(trace: &Trace) -> String {
+    let mut out = String::new();
+    let session = label(&trace.name);
+    head(&mut out, "crossover_trace_seconds", "Wall time of a session by what it was spent on");
+    for (part, time) in trace.breakdown.parts() {
+        let seconds = time as f64 / 1e9;
+        let _ = writeln!(out, "crossover_trace_seconds{{session={session},part={}}} {seconds}", label(part));
+    }
+    let mut kernels: BTreeMap<(u32, u32), (u64, u64, u64)> = BTreeMap::new();
+    for row in (0..trace.spans.len()).filter(|&row| trace.spans.kind[row] == "k") {
+        let Ok(launch) = usize::try_from(trace.spans.launch[row]) else { continue };
+        let entry = kernels.entry((trace.spans.name[row], trace.launches.device[launch])).or_default();
+        entry.0 += trace.spans.duration[row];
+        entry.1 += 1;
+        entry.2 += trace.spans.bytes[row];
+    }
+    for (name, help, value) in [
+        ("crossover_kernel_seconds", "Time in kernels", 0),
+        ("crossover_kernel_launches", "Launches of kernels", 1),
+        ("crossover_kernel_bytes", "Bytes that kernels read and wrote", 2),
+    ] {
+        head(&mut out, name, help);
+        for (&(kernel, device), &(time, count, bytes)) in &kernels {
+            let device = trace.machine.devices.get(device as usize).map_or("", |device| device.name.as_str());
+            let labels =
+                format!("session={session},kernel={},device={}", label(trace.string(kernel)), label(device));
+            let _ = match value {
+                0 => writeln!(out, "{name}{{{labels}}} {}", time as f64 / 1e9),
+                1 => writeln!(out, "{name}{{{labels}}} {count}"),
+                _ => writeln!(out, "{name}{{{labels}}} {bytes}"),
+            };
+        }
+    }
+    out
+}
+
+fn head(out: &mut String, name: &str, help: &str) {
+    let _ = writeln!(out, "# HELP {name} {help}.\n# TYPE {name} gauge");
+}
+
+/// A value of a label, in quotes.
+fn label(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
+}

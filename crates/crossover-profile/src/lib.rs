@@ -1,0 +1,36 @@
+//! Where the time went.
+//!
+//! ```
+//! use crossover_array::Array;
+//! use crossover_profile::{profile, scope};
+//!
+//! let (total, trace) = profile("first look", || {
+//!     let x = Array::linspace(0.0, 1.0, 100_000);
+//!     let _span = scope("sum of squares");
+//!     x.square().sum(()).item::<f64>()
+//! });
+//! assert!((total? - 33_333.8).abs() < 1.0);
+//! assert!(trace.spans.len() > 1);
+//! println!("{}", trace.summary());
+//! # Ok::<(), crossover_array::Error>(())
+//! ```
+//!
+//! A [`Trace`] is a value: [`to_json`](Trace::to_json) keeps it, [`export`] turns it into what other programs read, and
+//! [`report`] makes it a page that explains itself.
+
+mod advice;
+mod breakdown;
+pub mod export;
+mod gather;
+mod problem;
+mod session;
+mod summary;
+mod table;
+mod trace;
+
+pub use breakdown::Breakdown;
+pub use crossover_runtime::trace::{Scope, scope};
+pub use problem::Problem;
+pub use session::{Session, profile};
+pub use table::{Events, Kernels, Launches, Memory, Spans, Transfers};
+pub use trace::{Advice, Machine, MachineDevice, Trace, Track, TrackKind};

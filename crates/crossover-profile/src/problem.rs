@@ -1,0 +1,36 @@
+//! What can be wrong with a trace file.
+
+/// Why a text is no trace.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// It is not JSON.
+    #[error("this is not JSON: {why} (line {line}, column {column})")]
+    NotJson {
+        /// What the parser says.
+        why: String,
+        /// Where, from 1.
+        line: usize,
+        /// Where, from 1.
+        column: usize,
+    },
+    /// It is JSON of something else.
+    #[error("this is no trace of crossover: {found}; record one with `profile(…)` and `Trace::save`")]
+    Foreign {
+        /// What it is instead.
+        found: String,
+    },
+    /// A later version wrote it.
+    #[error("this trace has version {found}, this program reads up to {known}: use a newer crossover")]
+    Newer {
+        /// Of the file.
+        found: u64,
+        /// The last one known here.
+        known: u32,
+    },
+    /// It says it is a trace and is not.
+    #[error("this trace is damaged: {what}")]
+    Damaged {
+        /// What does not hold.
+        what: String,
+    },
+}

@@ -1,0 +1,57 @@
+//! Recording what a program does.
+
+use crossover_array::Runtime;
+use crossover_runtime::trace;
+
+use crate::{Trace, gather};
+
+/// A recording in progress, for programs that cannot be a closure.
+///
+/// ```
+/// use crossover_array::Array;
+/// use crossover_profile::Session;
+///
+/// let session = Session::begin("by hand");
+/// Array::linspace(0.0f32, 1.0, 1000).exp().eval()?;
+/// let trace = session.end();
+/// assert_eq!(trace.name, "by hand");
+/// assert_eq!(trace.breakdown.total(), trace.wall_ns);
+/// # Ok::<(), crossover_array::Error>(())
+/// ```
+pub struct Session {
+    name: String,
+    inner: trace::Session,
+}
+
+impl Session {
+    /// Begins to record the whole process.
+    pub fn begin(name: impl Into<String>) -> Session {
+        // Opening the runtime is not what anybody wants to measure.
+        Runtime::current();
+        Session { name: name.into(), inner: trace::Session::begin() }
+    }
+
+    /// Ends, and gives what was seen.
+    pub fn end(self) -> Trace {
+        gather::trace(&self.name, &self.inner.end(), &Runtime::current())
+    }
+}
+
+/// Runs a function and records what happens meanwhile, in all threads.
+///
+/// ```
+/// use crossover_array::{Array, Key, random};
+/// use crossover_profile::profile;
+///
+/// let (mean, trace) = profile("mean", || {
+///     random::normal::<f32>(&Key::new(1), [512, 512]).mean(()).item::<f32>()
+/// });
+/// assert!(mean?.abs() < 0.02);
+/// assert!(trace.kernels.len() >= 1);
+/// # Ok::<(), crossover_array::Error>(())
+/// ```
+pub fn profile<T>(name: &str, work: impl FnOnce() -> T) -> (T, Trace) {
+    let session = Session::begin(name);
+    let result = work();
+    (result, session.end())
+}

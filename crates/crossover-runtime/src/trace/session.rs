@@ -1,0 +1,263 @@
+//! A session: everything that happened between its beginning and its end, on one clock.
+
+use std::{sync::atomic::Ordering, time::SystemTime};
+
+use super::{
+    clock::{Scale, Ticks},
+    event::{Event, Kind, More, Name, Queue, Work},
+    lane,
+};
+use crate::Device;
+
+/// A recording in progress. It sees the whole process; several may record at once.
+///
+/// Ends when it is dropped; [`end`](Session::end) gives what it saw.
+pub struct Session {
+    start: Ticks,
+    dropped: u64,
+    began: SystemTime,
+}
+
+/// What a session saw.
+#[derive(Debug, Clone)]
+pub struct Recording {
+    /// When it began, for people.
+    pub began: SystemTime,
+    /// How long it lasted, in nanoseconds.
+    pub wall: u64,
+    /// Spans that found no room.
+    pub dropped: u64,
+    /// Threads and queues; spans name them by their place.
+    pub tracks: Vec<Track>,
+    /// In order of their start.
+    pub spans: Vec<Span>,
+}
+
+/// Where spans follow or enclose each other.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Track {
+    /// A thread of the host.
+    Thread(String),
+    /// A queue of a device.
+    Queue(Queue),
+}
+
+/// Something that took time; nanoseconds since the session began.
+#[derive(Debug, Clone)]
+pub struct Span {
+    /// What it is about.
+    pub kind: Kind,
+    /// Its name.
+    pub name: Name,
+    /// Place of its track in [`Recording::tracks`].
+    pub track: usize,
+    /// When it began.
+    pub start: u64,
+    /// How long it took.
+    pub duration: u64,
+    /// Place of the span around it; of what asked for it, if it is on a queue.
+    pub parent: Option<usize>,
+    /// When the host asked for it.
+    pub queued: u64,
+    /// What a kernel was asked to do.
+    pub work: Option<Work>,
+    /// Bytes of a copy, or that a kernel reads and writes.
+    pub bytes: u64,
+    /// From where to where a copy went.
+    pub way: Option<(Device, Device)>,
+}
+
+impl Span {
+    /// When it ended.
+    pub fn end(&self) -> u64 {
+        self.start + self.duration
+    }
+}
+
+impl Session {
+    /// Begins to record.
+    pub fn begin() -> Session {
+        let began = SystemTime::now();
+        let dropped = lane::DROPPED.load(Ordering::Relaxed);
+        Session { start: lane::enter(), dropped, began }
+    }
+
+    /// Ends, and gives what happened. Waits for devices to be done with what they were asked until now.
+    pub fn end(self) -> Recording {
+        let end = super::clock::now();
+        let scale = Scale::since(self.start);
+        let mut gathering = Gathering { scale, tracks: Vec::new(), drafts: Vec::new() };
+        lane::visit(self.start, |thread, events| gathering.take(thread, events));
+        let dropped = lane::DROPPED.load(Ordering::Relaxed) - self.dropped;
+        let (tracks, spans) = gathering.finish();
+        Recording { began: self.began, wall: scale.nanoseconds(end), dropped, tracks, spans }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        lane::leave();
+    }
+}
+
+/// A span before its parent is known, with the thread that asked for it.
+struct Draft {
+    span: Span,
+    asked_by: usize,
+}
+
+struct Gathering {
+    scale: Scale,
+    tracks: Vec<Track>,
+    drafts: Vec<Draft>,
+}
+
+impl Gathering {
+    fn take(&mut self, thread: &str, events: Vec<Event>) {
+        if events.is_empty() {
+            return;
+        }
+        // Threads of equal names are still different threads.
+        let asked_by = self.tracks.len();
+        self.tracks.push(Track::Thread(thread.to_string()));
+        for event in events {
+            let queued = self.scale.nanoseconds(event.start);
+            let (track, start, end) = match &event.away {
+                None => (asked_by, queued, self.scale.nanoseconds(event.end)),
+                Some((queue, timing)) => {
+                    let Some((start, end)) = timing.resolve() else { continue };
+                    let place = |instant| self.scale.nanoseconds(self.scale.ticks_of(instant));
+                    let (start, end) = (place(start), place(end));
+                    (self.track(Track::Queue(*queue)), start, end)
+                }
+            };
+            let (work, bytes, way) = match event.more.map(|more| *more) {
+                Some(More::Work(work)) => {
+                    let bytes = work.read + work.written;
+                    (Some(work), bytes, None)
+                }
+                Some(More::Copy { bytes, from, to }) => (None, bytes, Some((from, to))),
+                None => (None, 0, None),
+            };
+            let (kind, name, duration) = (event.kind, event.name, end.saturating_sub(start));
+            let span = Span { kind, name, track, start, duration, parent: None, queued, work, bytes, way };
+            self.drafts.push(Draft { span, asked_by });
+        }
+    }
+
+    fn track(&mut self, track: Track) -> usize {
+        self.tracks.iter().position(|known| *known == track).unwrap_or_else(|| {
+            self.tracks.push(track);
+            self.tracks.len() - 1
+        })
+    }
+
+    /// Sorts by start, the longer first where two begin together, and finds what encloses what.
+    fn finish(mut self) -> (Vec<Track>, Vec<Span>) {
+        self.drafts.sort_by_key(|draft| (draft.span.start, std::cmp::Reverse(draft.span.duration)));
+        let parents = parents(&self.drafts, self.tracks.len());
+        let spans = self.drafts.into_iter().zip(parents);
+        (self.tracks, spans.map(|(draft, parent)| Span { parent, ..draft.span }).collect())
+    }
+}
+
+/// For each span the innermost one of the thread that asked for it which was open when it did.
+fn parents(drafts: &[Draft], tracks: usize) -> Vec<Option<usize>> {
+    // Those of queues are looked up at the moment they were asked for, so moments are walked in that order.
+    let mut order: Vec<usize> = (0..drafts.len()).collect();
+    let is_own = |draft: &Draft| draft.span.track == draft.asked_by;
+    order.sort_by_key(|&at| (drafts[at].span.queued, !is_own(&drafts[at]), at));
+    let mut open: Vec<Vec<usize>> = vec![Vec::new(); tracks];
+    let mut parents = vec![None; drafts.len()];
+    for at in order {
+        let Draft { span, asked_by } = &drafts[at];
+        let stack = &mut open[*asked_by];
+        while stack.last().is_some_and(|&top| drafts[top].span.end() <= span.queued && span.queued > drafts[top].span.start)
+        {
+            stack.pop();
+        }
+        parents[at] = stack.last().copied();
+        if is_own(&drafts[at]) {
+            stack.push(at);
+        }
+    }
+    parents
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::Arc,
+        time::{Duration, Instant},
+    };
+
+    use super::*;
+    use crate::trace::{self, Moment, Timing};
+
+    /// What this thread recorded; other tests run beside it.
+    fn mine(recording: &Recording, prefix: &str) -> Vec<usize> {
+        (0..recording.spans.len()).filter(|&at| recording.spans[at].name.as_str().starts_with(prefix)).collect()
+    }
+
+    #[test]
+    fn spans_lie_inside_each_other() {
+        let session = Session::begin();
+        {
+            let _a = trace::scope("nest a");
+            {
+                let _b = trace::scope("nest b");
+                let _c = trace::scope("nest c".to_string());
+            }
+            let _d = trace::scope("nest d");
+        }
+        let _e = trace::scope("nest e");
+        drop(_e);
+        let seen = session.end();
+        let at = mine(&seen, "nest");
+        let names: Vec<_> = at.iter().map(|&i| seen.spans[i].name.as_str()).collect();
+        assert_eq!(names, ["nest a", "nest b", "nest c", "nest d", "nest e"]);
+        let parents: Vec<_> = at.iter().map(|&i| seen.spans[i].parent).collect();
+        assert_eq!(parents, [None, Some(at[0]), Some(at[1]), Some(at[0]), None]);
+        assert!(seen.spans.iter().all(|span| span.end() <= seen.wall + 1000), "nothing ends after the session");
+    }
+
+    #[test]
+    fn a_session_sees_only_its_own_time() {
+        let outer = Session::begin();
+        drop(trace::scope("time before"));
+        let inner = Session::begin();
+        drop(trace::scope("time within"));
+        assert_eq!(mine(&inner.end(), "time").len(), 1);
+        drop(trace::scope("time after"));
+        assert_eq!(mine(&outer.end(), "time").len(), 3);
+        let later = Session::begin();
+        assert!(mine(&later.end(), "time").is_empty());
+    }
+
+    struct Fixed(Instant, Instant);
+
+    impl Timing for Fixed {
+        fn resolve(&self) -> Option<(Instant, Instant)> {
+            Some((self.0, self.1))
+        }
+    }
+
+    #[test]
+    fn what_a_device_does_later_belongs_to_what_asked_for_it() {
+        let session = Session::begin();
+        let queue = Queue { device: Device(1), purpose: "compute" };
+        {
+            let _asks = trace::scope("queue asks");
+            let (start, asked) = (Instant::now() + Duration::from_millis(2), Moment::now());
+            let timing = Arc::new(Fixed(start, start + Duration::from_micros(500)));
+            trace::transfer(asked, 4096, (Device::HOST, Device(1)), Some((queue, timing)));
+        }
+        let seen = session.end();
+        let asks = mine(&seen, "queue asks")[0];
+        let copy = seen.spans.iter().find(|span| span.bytes == 4096).expect("the copy was recorded");
+        assert_eq!((copy.parent, copy.way), (Some(asks), Some((Device::HOST, Device(1)))));
+        assert_eq!(seen.tracks[copy.track], Track::Queue(queue));
+        assert!((copy.duration as i64 - 500_000).abs() < 5_000, "{} ns", copy.duration);
+        assert!(copy.start > copy.queued + 1_000_000);
+    }
+}
