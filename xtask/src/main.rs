@@ -14,6 +14,7 @@ mod examples;
 mod fuzz;
 mod nvrtc;
 mod package;
+mod page;
 mod paint;
 mod performance;
 mod portability;
@@ -57,6 +58,7 @@ enum Command {
     Performance,
     /// Rewrite docs/reference/ from the op table
     Reference,
+    Page(page::Arguments),
     Vector(vector::Arguments),
     Portability(portability::Arguments),
     Gpu(bundle::Arguments),
@@ -74,6 +76,7 @@ fn main() -> ExitCode {
         Command::Performance => performance::run(),
         Command::Reference => reference::run(),
         Command::Differential(arguments) => differential::run(&arguments),
+        Command::Page(arguments) => page::run(&arguments),
         Command::Vector(arguments) => vector::run(&arguments),
         Command::Portability(arguments) => portability::run(&arguments),
         Command::Gpu(arguments) => bundle::run(&arguments),

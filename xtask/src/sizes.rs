@@ -14,7 +14,7 @@ const MOST_KERNEL: usize = 400;
 
 /// The step of `cargo xtask check`.
 pub fn check() -> Result<Finding> {
-    Ok(judge(&sources::with_extensions(&["rs", "cu", "cuh", "py"])?))
+    Ok(judge(&sources::with_extensions(&["rs", "cu", "cuh", "py", "js", "css", "html"])?))
 }
 
 fn judge(sources: &[Source]) -> Finding {

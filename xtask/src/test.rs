@@ -16,9 +16,10 @@ use crate::workspace::{self, Metadata};
 /// Run every test that CI runs, and end with one line of totals.
 ///
 /// Runs unit tests, integration tests and doctests of the workspace, the examples of the facade, and a
-/// few cases of every operation against NumPy (`cargo xtask differential` runs many). The kernel compile tests
-/// need NVRTC, which is installed from PyPI into .venv-nvrtc the first time; without a network
-/// they are counted as skipped, and the reason is printed. Set
+/// few cases of every operation against NumPy (`cargo xtask differential` runs many), and the report page in a
+/// headless Chromium where there is one (`cargo xtask page`). The kernel compile tests need NVRTC, which is
+/// installed from PyPI into .venv-nvrtc the first time; without a network they are counted as skipped, and the
+/// reason is printed. Set
 /// CROSSOVER_NVRTC=/path/to/libnvrtc.so to use another one.
 ///
 /// A test that finds that the machine lacks what it needs appends the line `name: reason` to the

@@ -1,0 +1,144 @@
+"""Opening files: dropped, chosen, foreign, damaged, hostile."""
+
+import copy
+import json
+
+import pytest
+from playwright.sync_api import expect
+
+import generate
+
+
+def drop(page, *files):
+    """Drops files, given as (name, text), on the page."""
+    data = page.evaluate_handle(
+        """(files) => {
+            const data = new DataTransfer();
+            for (const [name, text] of files) data.items.add(new File([text], name, { type: "application/json" }));
+            return data;
+        }""",
+        [list(file) for file in files],
+    )
+    page.dispatch_event("body", "dragenter", {"dataTransfer": data})
+    expect(page.locator("#veil")).to_be_visible()
+    page.dispatch_event("body", "drop", {"dataTransfer": data})
+    expect(page.locator("#veil")).to_be_hidden()
+
+
+def test_the_empty_page_is_a_drop_target(show, traces):
+    page = show()
+    expect(page.get_by_role("heading", name="Drop a trace here")).to_be_visible()
+    drop(page, ("run.json", generate.text(traces["run"])))
+    expect(page.locator("h1#title")).to_have_text("train step")
+    expect(page.get_by_role("heading", name="Drop a trace here")).to_be_hidden()
+    expect(page.locator("#live")).to_have_text("run.json is open")
+
+
+def test_a_file_can_be_chosen(show, traces, tmp_path):
+    file = tmp_path / "run.json"
+    file.write_text(generate.text(traces["run"]), encoding="utf-8")
+    page = show()
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Choose a file").click()
+    chooser.value.set_files(file)
+    expect(page.locator("h1#title")).to_have_text("train step")
+
+
+def test_a_second_file_makes_a_comparison(show, traces):
+    page = show(traces["run"])
+    drop(page, ("later.json", generate.text(traces["later"])))
+    expect(page.locator("#compare .verdict")).to_contain_text("more wall time in B")
+
+
+def test_two_files_at_once_are_a_comparison_in_their_order(show, traces):
+    page = show()
+    drop(page, ("a.json", generate.text(traces["run"])), ("b.json", generate.text(traces["later"])))
+    expect(page.locator("#compare .versus-name").first).to_have_text("train step")
+    expect(page.locator("#compare .versus-name").last).to_have_text("train step, new attention")
+
+
+def damaged(trace, change):
+    trace = copy.deepcopy(trace)
+    change(trace)
+    return generate.text(trace)
+
+
+FOREIGN = [
+    ("", "The file is empty"),
+    ("hello", "This is not JSON"),
+    ("[1, 2]", "not a trace"),
+    ('{"a": 1}', "it has no member “format”"),
+    ('{"format": "other"}', 'is "other"'),
+    ('{"traceEvents": []}', "Chrome trace"),
+    ('{"$schema": "https://www.speedscope.app/file-format-schema.json"}', "speedscope"),
+]
+
+
+@pytest.mark.parametrize("text, words", FOREIGN)
+def test_a_foreign_file_is_named_for_what_it_is(show, text, words):
+    page = show()
+    drop(page, ("thing.json", text))
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("thing.json was not opened.")
+    expect(alert).to_contain_text(words)
+    expect(page.get_by_role("heading", name="Drop a trace here")).to_be_visible()
+
+
+DAMAGE = [
+    (lambda trace: trace.update(version=2), "has version 2; this page reads up to 1"),
+    (lambda trace: trace["spans"]["start"].pop(), "has 2,012 entries, spans.start has 2,011"),
+    (lambda trace: trace["spans"]["name"].__setitem__(7, 99999), "spans.name[7] is 99999"),
+    (lambda trace: trace["spans"]["duration"].__setitem__(3, -5), "spans.duration[3] is -5; it should not be negative"),
+    (lambda trace: trace["spans"]["kind"].__setitem__(9, "x"), 'spans.kind[9] is "x"'),
+    (lambda trace: trace["spans"]["start"].__setitem__(0, 9e15), "spans.start[1] is earlier"),
+    (lambda trace: trace["spans"]["track"].__setitem__(0, -1), "spans.track[0] is -1"),
+    (lambda trace: trace["spans"].pop("parent"), "spans.parent should be a list, and is missing"),
+    (lambda trace: trace.pop("spans"), "the table “spans” is missing"),
+    (lambda trace: trace.update(wall_ns="long"), 'wall_ns should be a number that is not negative, and is "long"'),
+    (lambda trace: trace["breakdown"].pop("gpu_ns"), "breakdown.gpu_ns"),
+    (lambda trace: trace["memory"]["live"].__setitem__(0, None), "memory.live[0] is null"),
+]
+
+
+@pytest.mark.parametrize("change, words", DAMAGE, ids=[words for _, words in DAMAGE])
+def test_a_damaged_file_says_where(show, traces, change, words):
+    page = show(damaged(traces["run"], change))
+    expect(page.get_by_role("alert")).to_contain_text(words)
+
+
+def test_a_file_that_is_cut_off_is_said_to_be(show, traces):
+    text = generate.text(traces["run"])
+    page = show(text[: len(text) // 2])
+    expect(page.get_by_role("alert")).to_contain_text("The file is cut off")
+
+
+def test_a_bad_second_file_leaves_the_first_open(show, traces):
+    page = show(traces["run"])
+    drop(page, ("bad.json", "{}"))
+    expect(page.get_by_role("alert")).to_contain_text("bad.json was not opened")
+    expect(page.locator("h1#title")).to_have_text("train step")
+    page.get_by_role("alert").get_by_role("button", name="Close").click()
+    expect(page.locator("#message")).to_be_hidden()
+
+
+def test_text_stays_text(show, traces):
+    evil = "</script><!--<script><img src=x onerror=document.title='taken'>"
+    trace = copy.deepcopy(traces["run"])
+    trace["name"] = evil
+    trace["strings"] = [f"{evil} {text}" for text in trace["strings"]]
+    trace["advice"][0]["title"] = evil
+    page = show(trace)
+    expect(page.locator("h1#title")).to_have_text(evil)
+    assert page.locator("img").count() == 0
+    assert page.title() == f"{evil} · Crossover"
+
+
+def test_parents_that_run_in_a_circle_do_not_hang(show, traces):
+    trace = copy.deepcopy(traces["run"])
+    trace["spans"]["parent"] = [(row + 1) % len(trace["spans"]["parent"]) for row in range(len(trace["spans"]["parent"]))]
+    expect(show(trace).locator("h1#title")).to_have_text("train step")
+
+
+def test_unknown_members_are_ignored(show, traces):
+    page = show(json.dumps({**traces["run"], "later": {"more": [1]}}))
+    expect(page.locator("h1#title")).to_have_text("train step")
