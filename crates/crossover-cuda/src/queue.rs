@@ -83,15 +83,26 @@ impl Gpu {
             .map_err(driver("cuMemPoolSetAttribute"))
     }
 
+    /// Gives freed memory back to the device, as far as nothing queued uses it, until the pool has at most so many bytes.
+    pub(crate) fn trim_to(&self, bytes: u64) -> Result<()> {
+        self.bind()?;
+        // SAFETY: the pool is valid.
+        unsafe { result::mem_pool::trim_to(self.pool()?, bytes as usize) }.map_err(driver("cuMemPoolTrimTo"))
+    }
+
     /// Gives freed memory back to the device, once everything queued has passed.
     pub(crate) fn trim(&self) -> Result<()> {
+        self.wait_and_trim(0)
+    }
+
+    /// As `trim_to`, once everything queued has passed.
+    pub(crate) fn wait_and_trim(&self, bytes: u64) -> Result<()> {
         self.bind()?;
         for lane in [Lane::Up, Lane::Compute, Lane::Down] {
             // SAFETY: the stream lives as long as `self`.
             unsafe { result::stream::synchronize(self.lane(lane)) }.map_err(driver("cuStreamSynchronize"))?;
         }
-        // SAFETY: the pool is valid.
-        unsafe { result::mem_pool::trim_to(self.pool()?, 0) }.map_err(driver("cuMemPoolTrimTo"))
+        self.trim_to(bytes)
     }
 
     /// What memory is used for now.

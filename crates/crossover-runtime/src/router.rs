@@ -120,7 +120,7 @@ impl Outline {
 }
 
 /// Whether the bits of a call depend on who computes it: libraries sum in orders of their own.
-fn is_bounded(kernel: &Kernel) -> bool {
+pub(crate) fn is_bounded(kernel: &Kernel) -> bool {
     use crossover_plan::kernel::CallOp;
     matches!(kernel, Kernel::Call(call) if matches!(
         call.op,
