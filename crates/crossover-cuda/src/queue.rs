@@ -38,6 +38,8 @@ pub struct MemoryUse {
     pub live: u64,
     /// Held by the pool: live blocks and freed memory kept for reuse.
     pub reserved: u64,
+    /// Most that the pool has held since the device was opened, or since `reset_peak`.
+    pub high: u64,
     /// Free on the device, for this process and others.
     pub free: u64,
     /// All of the device.
@@ -105,6 +107,15 @@ impl Gpu {
         self.trim_to(bytes)
     }
 
+    /// Lets the most that the pool has held start again from what it holds now.
+    pub fn reset_peak(&self) -> Result<()> {
+        let mut zero = 0u64;
+        let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH;
+        // SAFETY: the attribute is a 64-bit number; zero is the one value it can be set to.
+        unsafe { result::mem_pool::set_attribute(self.pool()?, attribute, (&raw mut zero).cast()) }
+            .map_err(driver("cuMemPoolSetAttribute"))
+    }
+
     /// What memory is used for now.
     pub fn memory(&self) -> Result<MemoryUse> {
         self.bind()?;
@@ -121,6 +132,7 @@ impl Gpu {
         Ok(MemoryUse {
             live: read(A::CU_MEMPOOL_ATTR_USED_MEM_CURRENT)?,
             reserved: read(A::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?,
+            high: read(A::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH)?,
             free: free as u64,
             total: total as u64,
         })

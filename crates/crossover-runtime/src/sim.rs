@@ -227,6 +227,11 @@ impl SimDevice {
         self.state.faults.lock().clear();
     }
 
+    /// Faults that are planned and have not happened yet, or happen again and again.
+    pub fn planned_faults(&self) -> usize {
+        self.state.faults.lock().len()
+    }
+
     /// Everything fails from now on, and all contents are gone.
     pub fn lose(&self) {
         self.state.lost.store(true, Ordering::SeqCst);
