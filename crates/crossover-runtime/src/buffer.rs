@@ -325,19 +325,22 @@ impl Buffer {
     /// Valid contents on a device, copied there if they are not yet; the flag says whether anything moved.
     pub fn on(self: &Arc<Self>, device: Device) -> Result<(Block, bool)> {
         let (block, moved) = self.fetch(device, false)?;
-        if moved && device != Device::HOST {
-            self.list(device);
-        }
+        self.arrived(device, moved);
         Ok((block, moved))
     }
 
     /// As [`on`](Buffer::on), for a launch: the memory stays there as long as the pin lives.
     pub(crate) fn held_on(self: &Arc<Self>, device: Device) -> Result<(Block, bool, Option<Pin>)> {
         let (block, moved) = self.fetch(device, true)?;
-        if moved && device != Device::HOST {
+        self.arrived(device, moved);
+        Ok((block, moved, self.pinned(device)))
+    }
+
+    /// Lists a buffer that has come to an accelerator, or that was there unlisted.
+    fn arrived(self: &Arc<Self>, device: Device, moved: bool) {
+        if device != Device::HOST && (moved || !self.listed.load(Ordering::Relaxed)) {
             self.list(device);
         }
-        Ok((block, moved, self.pinned(device)))
     }
 
     fn fetch(&self, device: Device, pin: bool) -> Result<(Block, bool)> {
@@ -526,6 +529,33 @@ impl Buffer {
         // since a launch writes its results before anybody reads them.
         let to = unsafe { std::slice::from_raw_parts_mut(start as *mut u8, bytes.len()) };
         self.machine.backend(device).download(from, to)
+    }
+
+    /// Brings the contents to a device and gives up every other copy.
+    ///
+    /// ```
+    /// use crossover_runtime::{Buffer, Device, Machine, sim::{Clock, SimDevice, SimHost, SimOptions}};
+    /// # use std::sync::Arc;
+    /// let (clock, options) = (Clock::default(), SimOptions::default());
+    /// let gpu = Arc::new(SimDevice::hollow(options.clone(), clock.clone()));
+    /// let machine = Machine::new(Arc::new(SimHost::hollow(options, clock)), vec![gpu])?;
+    /// let mut buffer = Buffer::from_bytes(&machine, &[1, 2, 3])?;
+    /// Arc::get_mut(&mut buffer).expect("nobody else has it").keep_on(Device(1))?;
+    /// assert_eq!(buffer.valid_on().as_slice(), [Device(1)]);
+    /// # Ok::<(), crossover_runtime::Error>(())
+    /// ```
+    pub fn keep_on(&mut self, device: Device) -> Result<()> {
+        self.fetch(device, false)?;
+        for (at, slot) in self.state.get_mut().slots.iter_mut().enumerate() {
+            if at == device.0 {
+                continue;
+            }
+            let Slot { block, owner, .. } = std::mem::take(slot);
+            if let (Some(block), None) = (block, owner) {
+                self.machine.backends[at].free(block);
+            }
+        }
+        Ok(())
     }
 
     /// The contents on the host, to be changed in place; copies elsewhere are given up.

@@ -30,9 +30,4 @@ impl Residents {
         all.sort_by_key(|buffer| buffer.last_use());
         all
     }
-
-    #[cfg(test)]
-    pub fn len(&self) -> usize {
-        self.known.lock().len()
-    }
 }
