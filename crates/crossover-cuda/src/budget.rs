@@ -24,8 +24,9 @@ pub(crate) struct Budget {
 impl Budget {
     pub(crate) fn new(gpu: &Gpu, limits: Limits) -> Budget {
         let total = gpu.total_memory();
-        let margin = GRAIN.min(limits.limit.of(total) / 8);
-        Budget { account: Account::new(total, limits).with_margin(margin), growth: limits.growth }
+        // A budget of a few grains is counted in smaller ones, at the risk of one grain too many.
+        let grain = GRAIN.min(limits.limit.of(total) / 4);
+        Budget { account: Account::new(total, limits).with_grain(grain), growth: limits.growth }
     }
 
     /// Takes all of the budget once, so that the pool has it.
@@ -34,7 +35,7 @@ impl Budget {
             return Ok(());
         }
         self.settle(gpu)?;
-        let bytes = self.account.most().saturating_sub(GRAIN) as usize;
+        let bytes = (self.account.most() / GRAIN * GRAIN) as usize;
         if bytes > 0 {
             let address = gpu.take(bytes, Lane::Compute)?;
             gpu.give(address, Lane::Compute)?;
@@ -81,14 +82,15 @@ impl Budget {
         if bytes > self.account.most() {
             return Ok(false);
         }
-        gpu.trim_to(self.account.most().saturating_sub(bytes))?;
+        let rest = self.account.most().saturating_sub(bytes.next_multiple_of(GRAIN));
+        gpu.trim_to(rest)?;
         self.settle(gpu)?;
         if granted() {
             return Ok(true);
         }
         // Freed memory counts until work that uses it has passed.
         empty();
-        gpu.wait_and_trim(self.account.most().saturating_sub(bytes))?;
+        gpu.wait_and_trim(rest)?;
         self.settle(gpu)?;
         Ok(granted())
     }

@@ -109,8 +109,16 @@ fn three_budgets(report: &mut Report) -> Result<()> {
         counts.fallbacks
     );
     report.check("three budgets", same && high <= BUDGET && counts.reclaimed.spills > 0, detail);
+    let fragmentation = memory.fragmentation();
+    let detail = format!(
+        "at most {} MiB were reserved for {} MiB live: {:.1}% more",
+        memory.peak_reserved >> 20,
+        memory.peak >> 20,
+        100.0 * fragmentation
+    );
+    report.check("three budgets, fragmentation", fragmentation < 0.2, detail);
     let (clean, text) = nothing_left(&tight)?;
-    report.check("three budgets, afterwards", clean, format!("{text}; peak {} MiB", memory.peak >> 20));
+    report.check("three budgets, afterwards", clean, text);
     Ok(())
 }
 
