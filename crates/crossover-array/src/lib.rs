@@ -44,6 +44,7 @@ mod operand;
 mod operators;
 mod order;
 mod pinned;
+mod pressure;
 mod print;
 mod profiles;
 pub mod random;
@@ -68,7 +69,7 @@ pub use crossover_core::{
     custom::{CustomKernel, Grid, Inputs as KernelInputs, Output as KernelOutput},
 };
 pub use crossover_cpu::Simd;
-pub use crossover_runtime::{DeviceMemory, KernelEntry, KernelRecord, Profile, calibrate::Effort};
+pub use crossover_runtime::{DeviceMemory, KernelEntry, KernelRecord, Profile, calibrate::Effort, memory};
 pub use debug::NanOrigin;
 pub use device::{Device, gpu_gaps, gpus, with_device};
 pub use error::{Error, Result};

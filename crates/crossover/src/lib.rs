@@ -169,7 +169,7 @@ pub use crossover_array::{
     Error, Evaluation, Graph, Grid, Index, Indices, KernelEntry, KernelInputs, KernelOutput, KernelRecord,
     Key, Kind, MatrixNorm, NanOrigin, Number, Operand, Padding, Pinned, Profile, Result, Rows, Runtime,
     RuntimeStats, Scalar, Scatter, Shape, Side, Simd, Unique, bf16, einsum, eval_all, f16, fft, gpu_gaps,
-    gpus, io, keepdims, linalg, random, s, signal, with_device,
+    gpus, io, keepdims, linalg, memory, random, s, signal, with_device,
 };
 /// Graphs, ops, dtypes and the reference interpreter.
 pub use crossover_core as core;
