@@ -17,6 +17,7 @@ use crossover_runtime::{
     Address, Backend, Block, Coming, DeviceMemory, Error, Executable, HostMemory, KernelRecord, Result,
     Sequence, Step, Stream, Streamed,
     memory::{Account, Limits},
+    trace::Timing,
 };
 use parking_lot::Mutex;
 
@@ -65,7 +66,7 @@ impl Open {
         gpu.limit(limits)?;
         let disk = folder.map(KernelCache::new);
         let compiler = Arc::new(Compiler::new(&gpu, disk));
-        let (transfers, peers) = (Transfers::new(&gpu), Peers::default());
+        let (transfers, peers) = (Transfers::new(&gpu, crossover_runtime::Device(ordinal as usize + 1)), Peers::default());
         let blocks = Blocks::default();
         let (blas, is_lost, reason) = (OnceLock::new(), AtomicBool::new(false), Mutex::default());
         let libraries = calls::Libraries::default();
@@ -367,6 +368,14 @@ impl Backend for CudaBackend {
         if let (Some(Ok(open)), true) = (self.open.get(), block.bytes > 0) {
             open.give(block.address.0, block.bytes);
         }
+    }
+
+    fn timed(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Arc<dyn Timing>>> {
+        let open = self.device("timing")?;
+        let failed = |error| open.failed("timing", error);
+        let begun = open.transfers.clock.begin(&open.gpu, Lane::Compute).map_err(failed)?;
+        work()?;
+        begun.end().map(Some).map_err(failed)
     }
 
     fn upload(&self, from: &[u8], to: Block) -> Result<()> {

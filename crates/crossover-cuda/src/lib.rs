@@ -30,6 +30,7 @@ pub mod proof;
 mod queue;
 mod sequence;
 mod stream;
+mod timing;
 mod transfer;
 
 pub use backend::CudaBackend;

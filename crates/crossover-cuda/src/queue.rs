@@ -22,6 +22,17 @@ pub(crate) enum Lane {
     Down,
 }
 
+impl Lane {
+    /// What it is for, in traces.
+    pub(crate) fn purpose(self) -> &'static str {
+        match self {
+            Lane::Compute => "compute",
+            Lane::Up => "up",
+            Lane::Down => "down",
+        }
+    }
+}
+
 /// An entry point of a loaded module.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Function(pub(crate) sys::CUfunction);

@@ -15,6 +15,9 @@ use super::{clock, event::Event};
 /// Sessions that are recording.
 pub(super) static SESSIONS: AtomicU32 = AtomicU32::new(0);
 
+/// Sessions that have ever begun.
+pub(super) static BEGUN: AtomicU64 = AtomicU64::new(0);
+
 /// Events in all lanes, and those that found them full.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 pub(super) static DROPPED: AtomicU64 = AtomicU64::new(0);
@@ -70,6 +73,7 @@ pub(super) fn visit(first: clock::Ticks, mut see: impl FnMut(&str, Vec<Event>)) 
 
 /// Begins a session: the moment from which events belong to it.
 pub(super) fn enter() -> clock::Ticks {
+    BEGUN.fetch_add(1, Ordering::Relaxed);
     SESSIONS.fetch_add(1, Ordering::AcqRel);
     clock::now()
 }

@@ -35,6 +35,11 @@ pub fn is_on() -> bool {
     lane::SESSIONS.load(Ordering::Relaxed) > 0
 }
 
+/// The number of the session that began last. Devices set their clocks anew for each.
+pub fn session() -> u64 {
+    lane::BEGUN.load(Ordering::Relaxed)
+}
+
 /// A span that ends when it is dropped.
 #[must_use = "a span lasts until it is dropped"]
 pub struct Scope(Option<Open>);
