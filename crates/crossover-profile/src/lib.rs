@@ -16,12 +16,13 @@
 //! ```
 //!
 //! A [`Trace`] is a value: [`to_json`](Trace::to_json) keeps it, [`export`] turns it into what other programs read, and
-//! [`report`] makes it a page that explains itself.
+//! [`page::render`] makes it a page that explains itself.
 
 mod advice;
 mod breakdown;
 pub mod export;
 mod gather;
+pub mod page;
 mod problem;
 mod session;
 mod summary;
