@@ -105,7 +105,23 @@ const App = (() => {
     for (const name of links.keys()) observer.observe(id(name));
   }
 
-  function start() {
+  // The traces inside the page; two are drawn once, when both are there.
+  async function open() {
+    const elements = [...document.querySelectorAll("script.trace")].slice(0, 2);
+    for (const [index, element] of elements.entries()) {
+      try {
+        traces[index] = Trace.parse(await Embedded.text(element));
+      } catch (error) {
+        if (!(error instanceof TraceError)) throw error;
+        refuse(elements.length === 2 ? `Run ${"AB"[index]}` : "", error.message);
+        break;
+      }
+      element.remove();
+    }
+    if (traces.length > 0) draw();
+  }
+
+  async function start() {
     Theme.start();
     Drop.start(load, refuse, () => (traces.length > 0 ? 1 : 0));
     for (const button of document.querySelectorAll("[data-open]")) button.addEventListener("click", () => choose(Number(button.dataset.open)));
@@ -116,20 +132,7 @@ const App = (() => {
       kernels: () => traces.length > 0 && (go("kernels"), id("kernel-filter")?.focus({ preventScroll: true })),
       open: () => choose(0),
     });
-    const embedded = [...document.querySelectorAll("script.trace")];
-    for (const [index, element] of embedded.entries()) {
-      // The second is drawn with the first: one drawing for both.
-      if (index === 0 && embedded.length > 1) {
-        try {
-          traces[0] = Trace.parse(element.textContent);
-        } catch (error) {
-          if (!(error instanceof TraceError)) throw error;
-          refuse("Run A", error.message);
-          break;
-        }
-      } else load(element.textContent, "", index);
-      element.remove();
-    }
+    await open();
     if (traces.length === 0) id("start").hidden = false;
     spy();
     // After the first frame is on the screen the page takes input.

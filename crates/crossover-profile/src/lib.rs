@@ -16,7 +16,7 @@
 //! ```
 //!
 //! A [`Trace`] is a value: [`to_json`](Trace::to_json) keeps it, [`export`] turns it into what other programs read, and
-//! [`page`] makes it a page that explains itself.
+//! [`page::render`] makes it a page that explains itself.
 
 mod advice;
 mod breakdown;

@@ -84,10 +84,10 @@ class Recorder:
             start = max(self.now, self.free[1], after)
             duration = max(1800, round((gpu - 5200) * noise))
             self.free[1] = start + duration
-            self.span("k", name, parent, 1, start, duration, number, launch)
+            self.span("k", name, parent, 1, start, duration, number, launch, round(size))
         else:
             duration = round(cpu * noise)
-            self.span("k", name, parent, 0, None, duration, number, launch)
+            self.span("k", name, parent, 0, None, duration, number, launch, round(size))
             self.now += duration
         self.launches.append([number, 1 if gpu < cpu else 0, queued, self.name(reason), predicted, 0])
         return self.free[1]

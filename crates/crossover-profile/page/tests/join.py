@@ -1,8 +1,12 @@
 """Joins the parts of the page as crossover-profile's src/page.rs does, so that its tests need no build."""
 
+import base64
+import gzip
 import re
 from pathlib import Path
 
+# Longer traces are packed.
+PLAIN = 100_000
 PAGE = Path(__file__).resolve().parent.parent
 
 
@@ -12,7 +16,15 @@ def page(*traces):
     html = read("index.html")
     html = re.sub(r'<link rel="stylesheet" href="([^"]+)">', lambda found: f"<style>\n{read(found[1])}</style>", html)
     html = re.sub(r'<script src="([^"]+)"></script>', lambda found: f"<script>\n{read(found[1])}</script>", html)
-    embedded = "\n".join(
-        f'<script type="application/json" class="trace">{trace.replace("<", chr(92) + "u003c")}</script>' for trace in traces
-    )
-    return html.replace("<!-- traces -->", embedded)
+    return html.replace("<!-- traces -->", "".join(map(embed, traces)))
+
+
+def embed(trace):
+    """The element that holds a trace."""
+    data = trace.encode()
+    if len(data) <= PLAIN:
+        escaped = trace.replace("<", "\\u003c")
+        return f'<script type="application/json" class="trace">{escaped}</script>\n'
+    packed = base64.b64encode(gzip.compress(data, 6, mtime=0)).decode()
+    return f'<script type="application/gzip" class="trace">{packed}</script>\n'
+

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 import generate
+import join
 
 
 def drop(page, *files):
@@ -137,6 +138,33 @@ def test_parents_that_run_in_a_circle_do_not_hang(show, traces):
     trace = copy.deepcopy(traces["run"])
     trace["spans"]["parent"] = [(row + 1) % len(trace["spans"]["parent"]) for row in range(len(trace["spans"]["parent"]))]
     expect(show(trace).locator("h1#title")).to_have_text("train step")
+
+
+def test_short_and_long_traces_are_both_embedded(show, traces):
+    """A long one is packed, a short one is there as it is."""
+    short = generate.text(generate.trace(200, seed=4, name="short"))
+    assert len(short) <= join.PLAIN < len(generate.text(traces["run"]))
+    page = show(short, traces["run"])
+    expect(page.locator("#compare .versus-name").first).to_have_text("short")
+    expect(page.locator("#compare .versus-name").last).to_have_text("train step")
+
+
+def test_a_page_that_was_changed_on_its_way_says_so(browser, traces, tmp_path):
+    whole = join.page(generate.text(traces["run"]))
+    place = whole.index('type="application/gzip"') + 2000
+    file = tmp_path / "changed.html"
+    file.write_text(whole[:place] + "AAAA" + whole[place + 4 :], encoding="utf-8")
+    page = browser.new_page()
+    page.goto(file.as_uri())
+    expect(page.get_by_role("alert")).to_contain_text("The page is damaged: the trace inside it does not unpack")
+    expect(page.get_by_role("heading", name="Drop a trace here")).to_be_visible()
+    page.close()
+
+
+def test_a_bad_second_run_inside_the_page_leaves_the_first(show, traces):
+    page = show(traces["run"], "{}")
+    expect(page.get_by_role("alert")).to_contain_text("Run B was not opened.")
+    expect(page.locator("h1#title")).to_have_text("train step")
 
 
 def test_unknown_members_are_ignored(show, traces):
