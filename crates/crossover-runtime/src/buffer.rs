@@ -325,6 +325,33 @@ impl Buffer {
         Ok(())
     }
 
+    /// Brings the contents to a device and gives up every other copy.
+    ///
+    /// ```
+    /// use crossover_runtime::{Buffer, Device, Machine, sim::{Clock, SimDevice, SimHost, SimOptions}};
+    /// # use std::sync::Arc;
+    /// let (clock, options) = (Clock::default(), SimOptions::default());
+    /// let gpu = Arc::new(SimDevice::hollow(options.clone(), clock.clone()));
+    /// let machine = Machine::new(Arc::new(SimHost::hollow(options, clock)), vec![gpu])?;
+    /// let mut buffer = Buffer::from_bytes(&machine, &[1, 2, 3])?;
+    /// Arc::get_mut(&mut buffer).expect("nobody else has it").keep_on(Device(1))?;
+    /// assert_eq!(buffer.valid_on().as_slice(), [Device(1)]);
+    /// # Ok::<(), crossover_runtime::Error>(())
+    /// ```
+    pub fn keep_on(&mut self, device: Device) -> Result<()> {
+        self.on(device)?;
+        for (at, slot) in self.slots.get_mut().iter_mut().enumerate() {
+            if at == device.0 {
+                continue;
+            }
+            let Slot { block, owner, .. } = std::mem::take(slot);
+            if let (Some(block), None) = (block, owner) {
+                self.machine.backends[at].free(block);
+            }
+        }
+        Ok(())
+    }
+
     /// Whether contents on a device are valid.
     pub fn is_valid_on(&self, device: Device) -> bool {
         self.slots.lock()[device.0].valid

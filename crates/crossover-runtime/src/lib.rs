@@ -22,6 +22,7 @@ pub mod sim;
 mod solve;
 mod stream;
 pub mod trace;
+pub mod workloads;
 
 pub use account::{explained, explained_with};
 pub use backend::{Address, Backend, Block, Coming, DeviceMemory, Executable, HostMemory, Launch, Signature};
