@@ -11,6 +11,7 @@ mod decision;
 mod error;
 mod executor;
 mod folder;
+pub mod memory;
 mod observe;
 mod place;
 mod prepared;
