@@ -19,7 +19,7 @@ pub struct RuntimeStats {
     pub slowdowns: Vec<(Device, f64)>,
 }
 
-fn named(device: crossover_runtime::Device) -> Device {
+pub(crate) fn named(device: crossover_runtime::Device) -> Device {
     device.0.checked_sub(1).map_or(Device::Cpu, Device::Cuda)
 }
 

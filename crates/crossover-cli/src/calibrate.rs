@@ -68,6 +68,8 @@ struct Rate {
     class: &'static str,
     element: &'static str,
     per_second: f64,
+    /// Whether it was measured now; otherwise it follows from what is assumed and from those that were.
+    measured: bool,
 }
 
 /// From how many elements on the GPU is faster, with operands on the host and on the GPU; `null` where it never is.
@@ -114,6 +116,7 @@ fn measured(device: &crossover::runtime::DeviceProfile) -> Measured {
             class: class.name(),
             element: width.name(),
             per_second: 1e9 * device.rates.get(class, width),
+            measured: device.rates.is_measured(class, width),
         })
     });
     let links = device.links.as_ref();
@@ -166,7 +169,8 @@ fn text(calibration: &Calibration, profile: &Profile) -> String {
             let _ = writeln!(out, "  memory {:>10}  {}", units::bytes(bytes as u64), units::rate(rate, "B"));
         }
         for rate in device.rates.iter().filter(|rate| rate.element == "f32") {
-            let _ = writeln!(out, "  {:<10} f32     {}", rate.class, units::rate(rate.per_second, " "));
+            let mark = if rate.measured { "" } else { "   carried over" };
+            let _ = writeln!(out, "  {:<10} f32     {}{mark}", rate.class, units::rate(rate.per_second, " "));
         }
         let ways = [
             ("to it", device.upload_bytes_per_second),
@@ -179,6 +183,10 @@ fn text(calibration: &Calibration, profile: &Profile) -> String {
                 let _ = writeln!(out, "  {way:<21} {}", units::rate(rate, "B"));
             }
         }
+    }
+    if calibration.devices.iter().flat_map(|d| &d.rates).any(|rate| rate.element == "f32" && !rate.measured) {
+        out.push_str("\nCarried over: assumed, and as much faster or slower as what was measured. ");
+        out.push_str("`crossover calibrate` measures everything.\n");
     }
     out.push('\n');
     if calibration.crossovers.is_empty() {

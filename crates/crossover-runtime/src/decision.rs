@@ -44,7 +44,7 @@ pub enum Why {
     Kept,
     /// To learn how long it takes there: it may be better than predicted.
     Trial,
-    /// Calls are pinned under `deterministic`.
+    /// A rule has put it there, under `deterministic`, or a recording.
     Pinned,
     /// The whole plan is small, and its operands are on the host.
     Trivial,
@@ -99,7 +99,7 @@ impl std::fmt::Display for Why {
                 duration(saved)
             ),
             Why::Kept => f.write_str("it ran here before, and elsewhere it would gain too little"),
-            Why::Pinned => f.write_str("calls are pinned in deterministic mode"),
+            Why::Pinned => f.write_str("a rule or a recording says so"),
             Why::Trial => f.write_str("to learn how long it takes here"),
             Why::Trivial => f.write_str("too small to think about"),
         }

@@ -14,9 +14,12 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use crate::{
-    Buffer, Decision, Device, Error, Executable, Machine, Placement, Prepared, Profile, Result, Router,
-    Signature, Wanted, Why,
+    Buffer, Decision, Device, Error, Executable, Machine, Placement, Prepared, Profile, Recording, Result,
+    Router, Signature, Wanted, Why,
     cache::PlanCache,
+    fork,
+    recent::{Ran, Recent},
+    router::is_bounded,
     trace::{Span, Trace},
 };
 
@@ -62,6 +65,7 @@ pub struct Executor {
     /// Kernels that ran on each device for each reason.
     decisions: Vec<[AtomicU64; Why::NAMES.len()]>,
     trace: Trace,
+    recent: Recent,
 }
 
 /// One buffer per output of a graph.
@@ -81,6 +85,13 @@ struct Course {
 impl Course {
     fn new(placement: Placement) -> Course {
         Course { placement, decision: None, timed: false, seen: None }
+    }
+
+    /// A device could not do what it was chosen for: the decision is forgotten, if there was one.
+    fn regret(&self, prepared: &Prepared) {
+        if self.decision.is_some() {
+            prepared.route.forget();
+        }
     }
 
     /// The accelerator that all kernels run on, if there is one and nobody wants to know how long each takes.
@@ -126,6 +137,7 @@ impl Executor {
         placement: Placement,
         router: Router,
     ) -> Executor {
+        fork::watch();
         let decisions = machine.devices().map(|_| Default::default()).collect();
         Executor {
             machine,
@@ -136,6 +148,7 @@ impl Executor {
             cache: PlanCache::new(PLAN_CACHE),
             stats: Stats::default(),
             trace: Trace::default(),
+            recent: Recent::default(),
         }
     }
 
@@ -157,6 +170,11 @@ impl Executor {
     /// Spans of what ran; off until switched on.
     pub fn trace(&self) -> &Trace {
         &self.trace
+    }
+
+    /// The kernels that ran last; off until switched on.
+    pub fn recent(&self) -> &Recent {
+        &self.recent
     }
 
     /// Number of cached plans, which never exceeds a fixed bound.
@@ -186,6 +204,7 @@ impl Executor {
 
     /// The plan of a graph, from the cache or made now.
     pub fn prepare(&self, graph: &Graph) -> Result<Arc<Prepared>> {
+        fork::check()?;
         if let Some(found) = self.cache.get(graph) {
             return Ok(found);
         }
@@ -199,7 +218,8 @@ impl Executor {
             micros = start.elapsed().as_micros() as u64,
             "planned"
         );
-        let prepared = Arc::new(Prepared::new(plan, self.machine.devices().count()));
+        let (devices, small) = (self.machine.devices().count(), self.router.small());
+        let prepared = Arc::new(Prepared::new(plan, devices, small, self.router.route(graph)));
         self.cache.insert(graph.clone(), prepared.clone());
         Ok(prepared)
     }
@@ -282,6 +302,7 @@ impl Executor {
         inputs: &[Arc<Buffer>],
         scalars: &[Scalar],
     ) -> Result<Outputs> {
+        fork::check()?;
         let plan = prepared.plan();
         let mut buffers: SmallVec<[Option<Arc<Buffer>>; 8]> = SmallVec::with_capacity(plan.buffers.len());
         for buffer in &plan.buffers {
@@ -328,7 +349,7 @@ impl Executor {
     /// How a plan runs under [`Placement::Auto`].
     fn decided(&self, prepared: &Prepared, inputs: &[Arc<Buffer>], wanted: Wanted) -> Course {
         let on_host = || inputs.iter().all(|buffer| buffer.is_valid_on(Device::HOST));
-        if prepared.is_small() && on_host() {
+        if prepared.is_small() && on_host() && !prepared.route.is_fixed() {
             return Course::new(Placement::Host);
         }
         let decision = self.decide(prepared, inputs, wanted);
@@ -339,12 +360,32 @@ impl Executor {
             waiting += (0..decision.kernels()).filter(is_late).count();
         }
         // Half a plan on a device whose other half is being compiled would wait for the compiler in the middle.
-        if waiting > 0 && on_host() && !prepared.is_patient() {
+        if waiting > 0 && on_host() && !self.is_patient(prepared) {
             self.stats.postponed.fetch_add(waiting as u64, Ordering::Relaxed);
             return Course::new(Placement::Host);
         }
         let timed = prepared.route.is_timed() || decision.is_trial();
         Course { placement: Placement::Auto, decision: Some(decision), timed, seen: None }
+    }
+
+    /// Whether a plan waits for compilers, because what runs where must not depend on how quick they are: a user's kernel may have
+    /// other bits on the host, and so have calls, where bits are promised.
+    fn is_patient(&self, prepared: &Prepared) -> bool {
+        prepared.is_patient() || (self.is_pinned(prepared) && prepared.is_bounded())
+    }
+
+    /// Whether calls of a plan must stay where a rule or a recording has put them.
+    fn is_pinned(&self, prepared: &Prepared) -> bool {
+        self.router.is_deterministic() || prepared.route.is_fixed()
+    }
+
+    /// Where the plans that are still in memory ran last.
+    pub fn recorded(&self) -> Recording {
+        let mut recording = Recording::default();
+        self.cache.each(|graph, prepared| {
+            recording.note(graph, prepared.route.latest(prepared.plan().launches.len()));
+        });
+        recording
     }
 
     /// Where the kernels of a plan run if its inputs lie as they do now, and why. Opens the devices it relies on.
@@ -428,8 +469,8 @@ impl Executor {
             Error::Internal(format!("the host did not make kernel {at} ({}) ready", launch.name))
         })?;
         let signature = prepared.signature(at);
-        let timed = course.timed.then_some((course, at));
-        self.launch_on(Device::HOST, executable, prepared, signature, launch, buffers, scalars, timed)?;
+        let on = Some((course, at));
+        self.launch_on(Device::HOST, executable, prepared, signature, launch, buffers, scalars, on)?;
         Ok(false)
     }
 
@@ -460,7 +501,7 @@ impl Executor {
                 for id in fresh {
                     buffers[id.0 as usize] = None;
                 }
-                self.fall_back(device, &fold.launch, error)
+                self.fall_back(device, &fold.launch, error, self.is_pinned(prepared))
             }
         }
     }
@@ -510,7 +551,7 @@ impl Executor {
         };
         // A plan with a user's kernel always waits: the host may compute other bits, and where things run must not depend on
         // how quick a compiler is.
-        let patient = course.placement != Placement::Auto || prepared.is_patient();
+        let patient = course.placement != Placement::Auto || self.is_patient(prepared);
         let wait = patient || !launch.kernel.reads().all(on_host);
         let executable = match prepared.executable(at, device.0, backend, wait) {
             Ok(Some(executable)) => executable,
@@ -519,30 +560,34 @@ impl Executor {
                 return Ok(false);
             }
             Err(error) => {
-                prepared.route.forget();
-                return self.fall_back(device, launch, error);
+                course.regret(prepared);
+                return self.fall_back(device, launch, error, self.is_pinned(prepared));
             }
         };
         // What this launch is the first to write.
         let fresh: SmallVec<[BufferId; 4]> =
             launch.kernel.writes().filter(|id| buffers[id.0 as usize].is_none()).collect();
         let signature = prepared.signature(at);
-        let timed = course.timed.then_some((course, at));
-        match self.launch_on(device, executable, prepared, signature, launch, buffers, scalars, timed) {
+        let on = Some((course, at));
+        match self.launch_on(device, executable, prepared, signature, launch, buffers, scalars, on) {
             Ok(()) => Ok(true),
             Err(error) => {
                 for id in fresh {
                     buffers[id.0 as usize] = None;
                 }
-                prepared.route.forget();
-                self.fall_back(device, launch, error)
+                course.regret(prepared);
+                self.fall_back(device, launch, error, self.is_pinned(prepared))
             }
         }
     }
 
     /// False, for the host's turn, if a device cannot run a kernel or has just failed; other errors stay errors.
-    fn fall_back(&self, device: Device, launch: &PlannedLaunch, error: Error) -> Result<bool> {
-        if !is_device_fault(&error) {
+    ///
+    /// Where calls are `pinned`, one that a device has failed at is an error too: the host would give other bits. What a device
+    /// refuses it refuses in every run.
+    fn fall_back(&self, device: Device, launch: &PlannedLaunch, error: Error, pinned: bool) -> Result<bool> {
+        let refused = matches!(error, Error::Unsupported { .. });
+        if !is_device_fault(&error) || (pinned && !refused && is_bounded(&launch.kernel)) {
             return Err(error);
         }
         self.stats.fallbacks.fetch_add(1, Ordering::Relaxed);
@@ -561,8 +606,9 @@ impl Executor {
         launch: &PlannedLaunch,
         buffers: &mut [Option<Arc<Buffer>>],
         scalars: &[Scalar],
-        timed: Option<(&Course, usize)>,
+        on: Option<(&Course, usize)>,
     ) -> Result<()> {
+        let timed = on.filter(|(course, _)| course.timed);
         let mut inputs: SmallVec<[_; 8]> = SmallVec::new();
         let (mut arrived, mut moving) = (0, Duration::ZERO);
         for id in launch.kernel.reads() {
@@ -601,11 +647,18 @@ impl Executor {
                 Ok(())
             }
         };
-        if !self.trace.is_on() && !logs {
+        if !self.trace.is_on() && !logs && !self.recent.is_on() {
             return run();
         }
         let start = Instant::now();
         run()?;
+        if self.recent.is_on() {
+            let decided = on.and_then(|(course, at)| Some((course.decision.as_ref()?, at)));
+            let why = decided.map_or("", |(decision, at)| decision.why(at).name());
+            let (name, took) = (launch.name.clone(), start.elapsed());
+            let bytes = launch.cost.read + launch.cost.written;
+            self.recent.note(Ran { name, device, why, start, took, bytes });
+        }
         tracing::trace!(
             target: "crossover::launch",
             kernel = %launch.name,

@@ -17,26 +17,30 @@ use std::{
     time::Duration,
 };
 
+use crossover_core::Graph;
 use crossover_plan::{Plan, Role, Work, kernel::Kernel};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
 use crate::{
-    Buffer, Device, Link, Machine, Profile,
+    Buffer, Device, Error, Link, Machine, Profile, Recording, Result,
     decision::{Decision, Why},
     observe::{Key, Noted, Table},
+    recording::Devices,
     solve::{Node, Problem},
 };
 
 /// Who is going to look at the results of an evaluation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Wanted {
     /// Nobody yet: they stay where they were computed.
     #[default]
     Anywhere,
-    /// The host, at once.
+    /// The host, at once, where it was computed or fetched.
     OnHost,
+    /// The host, at once, in memory of its own: what the host computes is copied once more.
+    Copied,
 }
 
 /// Bytes moved and operations up to which a plan on the host's own data is never worth a thought.
@@ -120,7 +124,7 @@ impl Outline {
 }
 
 /// Whether the bits of a call depend on who computes it: libraries sum in orders of their own.
-fn is_bounded(kernel: &Kernel) -> bool {
+pub(crate) fn is_bounded(kernel: &Kernel) -> bool {
     use crossover_plan::kernel::CallOp;
     matches!(kernel, Kernel::Call(call) if matches!(
         call.op,
@@ -174,9 +178,27 @@ pub(crate) struct Route {
     runs: AtomicU64,
     /// Runs that will be timed because something was odd.
     alert: AtomicU32,
+    /// Where it ran when it was recorded.
+    fixed: Option<Devices>,
 }
 
 impl Route {
+    /// The route of a plan that was recorded, if it was.
+    pub fn following(recorded: Option<&Devices>) -> Route {
+        Route { fixed: recorded.cloned(), ..Route::default() }
+    }
+
+    /// Whether a recording says where it runs.
+    pub fn is_fixed(&self) -> bool {
+        self.fixed.is_some()
+    }
+
+    /// Where its kernels ran last: on the host, where nothing was decided.
+    pub fn latest(&self, kernels: usize) -> Devices {
+        let known = self.known.lock();
+        known.last().map_or_else(|| smallvec::smallvec![0; kernels], |entry| entry.current.devices.clone())
+    }
+
     pub fn outline(&self, plan: &Plan) -> &Outline {
         self.outline.get_or_init(|| Outline::new(plan))
     }
@@ -198,11 +220,11 @@ impl Route {
 }
 
 /// Whether a plan is small enough to stay with its operands on the host unexamined.
-pub(crate) fn is_small(plan: &Plan) -> bool {
+pub(crate) fn is_small(plan: &Plan, small: u64) -> bool {
     let (bytes, flops) = plan.launches.iter().fold((0, 0), |(bytes, flops), launch| {
         (bytes + launch.cost.read + launch.cost.written, flops + launch.cost.flops)
     });
-    bytes <= SMALL && flops <= SMALL
+    bytes <= small && flops <= small
 }
 
 /// A device as the router knows it.
@@ -231,6 +253,8 @@ pub struct Router {
     trials: Mutex<SmallVec<[f64; 2]>>,
     looks: AtomicU32,
     deterministic: bool,
+    small: u64,
+    recording: Option<Recording>,
     asked: OnceLock<()>,
 }
 
@@ -255,6 +279,8 @@ impl Router {
             trials: Mutex::new(smallvec::smallvec![0.0; devices]),
             looks: AtomicU32::new(0),
             deterministic: false,
+            small: SMALL,
+            recording: None,
             asked: OnceLock::new(),
         }
     }
@@ -269,6 +295,33 @@ impl Router {
     pub fn hysteresis(mut self, hysteresis: Hysteresis) -> Router {
         self.hysteresis = hysteresis;
         self
+    }
+
+    /// Bytes moved and operations up to which a plan on the host's own data stays there unexamined.
+    pub fn keep_small(mut self, small: u64) -> Router {
+        self.small = small;
+        self
+    }
+
+    /// Runs plans where they ran when they were recorded; an error if they ran on devices that this machine does not have.
+    pub fn replay(mut self, recording: Recording) -> Result<Router> {
+        let (needed, found) = (recording.accelerators(), self.machine.devices().count() - 1);
+        if needed > found {
+            let reason = format!("the recorded plans ran on {needed} GPUs, and this machine has {found}");
+            return Err(Error::NoDevice { device: format!("gpu{}", needed - 1), reason });
+        }
+        self.recording = Some(recording);
+        Ok(self)
+    }
+
+    /// What a new plan of a graph remembers.
+    pub(crate) fn route(&self, graph: &Graph) -> Route {
+        Route::following(self.recording.as_ref().and_then(|recording| recording.find(graph)))
+    }
+
+    /// What [`keep_small`](Router::keep_small) says.
+    pub fn small(&self) -> u64 {
+        self.small
     }
 
     /// Whether calls whose bits depend on the device are placed by a rule that knows no times.
@@ -341,7 +394,7 @@ impl Router {
             masks.push(mask);
             mask.hash(&mut hasher);
         }
-        (wanted == Wanted::OnHost).hash(&mut hasher);
+        wanted.hash(&mut hasher);
         let key = hasher.finish();
         self.look_after_slow_devices(devices);
         let epoch = self.table.epoch();
@@ -439,11 +492,11 @@ impl Router {
         });
         let predicted = times.clone();
         for (at, times) in times.chunks_mut(devices).enumerate() {
-            let pinned = self.pinned(outline, at);
+            let pinned = self.pinned(route, at);
             for device in self.machine.devices() {
                 let stays_away = pinned.is_some_and(|p| p != device);
                 if device != Device::HOST && (!usable[device.0] || refused(at, device))
-                    || (stays_away && (pinned == Some(Device::HOST) || usable[1]))
+                    || (stays_away && pinned.is_some_and(|p| usable[p.0]))
                 {
                     times[device.0] = f64::INFINITY;
                 }
@@ -453,7 +506,9 @@ impl Router {
         let mut moves = Vec::with_capacity(outline.bytes.len() * devices);
         for &bytes in &outline.bytes {
             moves.extend(profile.devices.iter().zip(&factors).map(|(device, factor)| {
-                device.links.as_ref().map_or((0.0, 0.0), |links| {
+                // A host's own copy is read and written.
+                let own = || (0.0, 2.0 * bytes as f64 / device.bandwidth.at(2.0 * bytes as f64));
+                device.links.as_ref().map_or_else(own, |links| {
                     (links.up.time(bytes) * factor, links.down.time(bytes) * factor)
                 })
             }));
@@ -481,7 +536,8 @@ impl Router {
                 d.links.as_ref().map_or(0.0, |l| rate(&l.up) + rate(&l.down))
             })
             .collect();
-        let wanted: &[u32] = if wanted == Wanted::OnHost { &outline.outputs } else { &[] };
+        let copied = wanted == Wanted::Copied;
+        let wanted: &[u32] = if wanted == Wanted::Anywhere { &[] } else { &outline.outputs };
         let problem = Problem {
             nodes: &outline.nodes,
             devices,
@@ -490,11 +546,12 @@ impl Router {
             bytes: &outline.bytes,
             valid: &valid,
             wanted,
+            copied,
             free: &free,
             spill: &spill,
         };
         let mut best = problem.solve();
-        let pinned = |at: usize| self.pinned(outline, at).is_some();
+        let pinned = |at: usize| self.pinned(route, at).is_some();
         let mut all = None;
         if let Some(former) = former
             && former.devices != best.devices
@@ -527,9 +584,13 @@ impl Router {
     }
 
     /// Where a call must run whatever the times, if bits may depend on nothing but the machine's devices.
-    fn pinned(&self, outline: &Outline, at: usize) -> Option<Device> {
+    fn pinned(&self, route: &Route, at: usize) -> Option<Device> {
         /// Operations from which a call goes to the first accelerator.
         const LARGE: u64 = 1 << 28;
+        if let Some(fixed) = &route.fixed {
+            return fixed.get(at).map(|&device| Device(device as usize));
+        }
+        let outline = route.outline.get()?;
         if !self.deterministic || !outline.bounded[at] {
             return None;
         }

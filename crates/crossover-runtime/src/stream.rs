@@ -59,7 +59,7 @@ impl Executor {
         {
             return Ok((smallvec![made], true));
         }
-        Ok((self.run_for(placement, Wanted::OnHost, &prepared, inputs, graph.scalars())?, false))
+        Ok((self.run_for(placement, Wanted::Copied, &prepared, inputs, graph.scalars())?, false))
     }
 
     /// The result of a plan that is one elementwise kernel over large host memory, if its device can do that in parts.
@@ -96,7 +96,7 @@ impl Executor {
             Placement::On(device) => device,
             Placement::Auto if self.machine().is_host_only() => return Ok(None),
             Placement::Auto => {
-                let decision = self.decide(prepared, inputs, Wanted::OnHost);
+                let decision = self.decide(prepared, inputs, Wanted::Copied);
                 // A trial is to find out how long the kernel takes.
                 if decision.is_trial() {
                     return Ok(None);
