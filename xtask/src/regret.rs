@@ -39,7 +39,8 @@ pub fn check() -> Result<Finding> {
 }
 
 fn pages() -> Result<Vec<(String, String)>> {
-    let page = fs::read_to_string(workspace::root().join(PAGE)).context("could not read docs/placement.md")?;
+    let page =
+        fs::read_to_string(workspace::root().join(PAGE)).context("could not read docs/placement.md")?;
     let (before, rest) = page.split_once(BEGIN).context("docs/placement.md has no regret:begin mark")?;
     let (_, after) = rest.split_once(END).context("docs/placement.md has no regret:end mark")?;
     let Some((path, document)) = performance::newest("regret-")? else {
@@ -146,7 +147,10 @@ fn chart(document: &Value) -> String {
          <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n"
     );
     let mut text = |x: f64, y: f64, anchor: &str, fill: &str, words: &str| {
-        let _ = writeln!(out, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\" fill=\"{fill}\">{words}</text>");
+        let _ = writeln!(
+            out,
+            "<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\" fill=\"{fill}\">{words}</text>"
+        );
     };
     for (at, title) in ["data on the host", "data on the GPU"].into_iter().enumerate() {
         let left = LEFT + at as f64 * (panel + 20.0);
@@ -160,7 +164,9 @@ fn chart(document: &Value) -> String {
         text(LEFT - 8.0, TOP + (row as f64 + 0.68) * CELL.1, "end", "#222222", name);
     }
     for case in &cases {
-        let Some(row) = names.iter().position(|name| case["workload"].as_str() == Some(name)) else { continue };
+        let Some(row) = names.iter().position(|name| case["workload"].as_str() == Some(name)) else {
+            continue;
+        };
         let size = number(&case["elements"]).max(1.0).log10().round();
         let left = if case["data"] == "gpu" { LEFT + panel + 20.0 } else { LEFT };
         let best = number(&case["cpu_us"]).min(number(&case["gpu_us"])).max(0.01);
@@ -188,7 +194,9 @@ fn chart(document: &Value) -> String {
     }
     let y = height - 16.0;
     for (at, (fill, words)) in
-        [("#3b78b5", "ran on the CPU"), ("#e07b39", "ran on the GPU"), ("#9b6bb3", "on both")].into_iter().enumerate()
+        [("#3b78b5", "ran on the CPU"), ("#e07b39", "ran on the GPU"), ("#9b6bb3", "on both")]
+            .into_iter()
+            .enumerate()
     {
         let x = LEFT + 130.0 * at as f64;
         let _ = writeln!(

@@ -176,6 +176,7 @@ impl Array {
         let buffer = runtime.adopt(held.clone(), location)?;
         if device != Device::Auto {
             buffer.on(target).map_err(wrap)?;
+            runtime.machine().tell(target);
         }
         if Arc::ptr_eq(&held, &buffer) {
             return Ok(self.clone());

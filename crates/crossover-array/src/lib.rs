@@ -46,6 +46,7 @@ mod operand;
 mod operators;
 mod order;
 mod pinned;
+mod pressure;
 mod print;
 mod profiles;
 mod publish;
@@ -76,7 +77,7 @@ pub use crossover_cuda::GpuLoad;
 pub use crossover_runtime::{
     DeviceMemory, Hysteresis, KernelEntry, KernelRecord, Profile, Recording,
     calibrate::Effort,
-    memory::{Growth, Limit},
+    memory::{self, Growth, Limit},
 };
 pub use debug::NanOrigin;
 pub use device::{Device, gpu_gaps, gpus, with_device};

@@ -62,10 +62,18 @@ pub struct ProcessMemory {
     pub live: u64,
     /// Freed by them and kept.
     pub cached: u64,
-    /// Neither the process's nor anybody else's.
+    /// Taken by other programs.
+    pub others: u64,
+    /// What is left of the budget.
     pub free: u64,
+    /// Most that the process may take.
+    pub budget: u64,
     /// All there is.
     pub total: u64,
+    /// Share of the budget that is taken, by the process and by others.
+    pub usage: f64,
+    /// How near the end is: normal, elevated, high or critical.
+    pub level: String,
 }
 
 /// How many kernels ran where, for one reason.
@@ -107,9 +115,18 @@ impl ProcessStats {
         let machine = executor.machine();
         let name = |device| status::named(device).to_string();
         let memory = machine.devices().filter_map(|device| {
-            let memory = machine.backend(device).memory()?;
-            let (live, cached, free, total) = (memory.live, memory.cached, memory.free, memory.total);
-            Some(ProcessMemory { device: name(device), live, cached, free, total })
+            let memory = machine.memory(device)?;
+            Some(ProcessMemory {
+                device: name(device),
+                live: memory.live,
+                cached: memory.cached,
+                others: memory.external,
+                free: memory.free,
+                budget: memory.budget,
+                total: memory.total,
+                usage: memory.usage,
+                level: memory.level.to_string(),
+            })
         });
         let decisions = machine.devices().flat_map(|device| {
             let taken = executor.decisions(device).into_iter().filter(|(_, kernels)| *kernels > 0);

@@ -13,7 +13,7 @@ use crossover_cuda::CudaBackend;
 use crossover_plan::Options;
 use crossover_runtime::{
     Backend, Buffer, Executor, Hysteresis, KernelRecord, Machine, Outputs, Placement, Recording, Wanted,
-    memory::{Growth, Limit},
+    memory::{Growth, Limit, Limits},
 };
 
 use crate::{
@@ -463,8 +463,12 @@ impl Builder {
         let visible = if device == Device::Cpu { 0 } else { CudaBackend::visible() };
         let precision = given.precision.unwrap_or_default();
         let trials = given.matmul_trials.unwrap_or(true) && !deterministic && self.replay.is_none();
+        let limits = Limits {
+            limit: given.memory_limit.unwrap_or_default(),
+            growth: given.memory_growth.unwrap_or_default(),
+        };
         let gpu = |ordinal| {
-            let cuda = CudaBackend::new(ordinal as i32);
+            let cuda = CudaBackend::new(ordinal as i32).limits(limits);
             Arc::new(cuda.tf32(precision == Precision::Tf32).matmul_trials(trials)) as Arc<dyn Backend>
         };
         let machine = Machine::new(host, (0..visible).map(gpu).collect()).map_err(wrap)?;
@@ -494,8 +498,8 @@ impl Builder {
             fusion: Some(options.fusion),
             precision: Some(precision),
             deterministic: Some(deterministic),
-            memory_limit: Some(Limit::default()),
-            memory_growth: Some(Growth::default()),
+            memory_limit: Some(limits.limit),
+            memory_growth: Some(limits.growth),
             host_memory_limit: None,
             threshold_small: Some(small),
             threshold_gain: Some(hysteresis.nanoseconds / 1e3),

@@ -313,19 +313,18 @@ fn program(out: &mut String, process: &ProcessStats, width: usize) {
 
 /// Memory of one device by kind.
 fn held(out: &mut String, memory: &ProcessMemory) {
-    let others = memory.total.saturating_sub(memory.live + memory.cached + memory.free);
-    let full = share(memory.total.saturating_sub(memory.free), memory.total);
     let _ = writeln!(
         out,
-        "  {:<8} {} {:>3.0}% {:<8}  arrays {}, kept {}, others {}, free {}",
+        "  {:<8} {} {:>3.0}% {:<8}  arrays {}, kept {}, others {}, free {} of {}",
         memory.device,
-        bar(full, BAR),
-        100.0 * full,
-        pressure(full),
+        bar(memory.usage, BAR),
+        100.0 * memory.usage,
+        memory.level,
         units::bytes(memory.live),
         units::bytes(memory.cached),
-        units::bytes(others),
-        units::bytes(memory.free)
+        units::bytes(memory.others),
+        units::bytes(memory.free),
+        units::bytes(memory.budget)
     );
 }
 
@@ -363,8 +362,12 @@ mod tests {
             device: device.to_owned(),
             live,
             cached: total / 10,
+            others: total / 5,
             free: total / 4,
+            budget: total / 10 * 9,
             total,
+            usage: 0.72,
+            level: "elevated".to_owned(),
         };
         let process = ProcessStats {
             version: 1,

@@ -338,8 +338,7 @@ fn a_wrong_setting_is_an_error_that_names_its_place_and_never_a_panic() {
     // The shared runtime of a program tells it where something is computed.
     let told = run(&["tour", "--quick", "--only", "softmax"]);
     assert!(told.contains(want) && !told.contains("panicked"), "{told}");
-    let variable =
-        command(&["config"]).env("CROSSOVER_SIMD", "mmx").output().expect("it starts");
+    let variable = command(&["config"]).env("CROSSOVER_SIMD", "mmx").output().expect("it starts");
     let told = text(&variable.stderr);
     assert!(told.contains("CROSSOVER_SIMD") && told.contains("avx512"), "{told}");
 }

@@ -16,6 +16,7 @@ use crossover_plan::kernel::Kernel;
 use crossover_runtime::{
     Address, Backend, Block, Coming, DeviceMemory, Error, Executable, HostMemory, KernelRecord, Result,
     Sequence, Step, Stream, Streamed,
+    memory::{Account, Limits},
 };
 use parking_lot::Mutex;
 
@@ -60,9 +61,12 @@ pub(crate) struct Open {
 }
 
 impl Open {
-    fn new(ordinal: i32, folder: Option<PathBuf>, tf32: bool, trials: bool) -> crate::Result<Open> {
+    fn new(options: &CudaBackend) -> crate::Result<Open> {
+        let (tf32, trials) = (options.tf32, options.trials);
+        let (ordinal, folder, limits) = (options.ordinal, options.folder.clone(), options.limits);
         let gpu = Gpu::open(ordinal)?;
         gpu.keep_memory()?;
+        gpu.limit(limits)?;
         let disk = folder.map(KernelCache::new);
         let compiler = Arc::new(Compiler::new(&gpu, disk));
         let (transfers, peers) = (Transfers::new(&gpu), Peers::default());
@@ -122,39 +126,73 @@ impl Open {
         }
     }
 
-    /// Memory for kernels, from what was freed last or from the pool; cached memory is given back if there is too little.
+    /// Memory for kernels, from what was freed last or from the pool, as far as the budget allows; cached memory is given back if
+    /// there is too little.
     pub(crate) fn take(&self, bytes: usize) -> Result<u64> {
+        let size = Blocks::size(bytes);
         if let Some(address) = self.blocks.take(bytes) {
+            self.account(|account| account.reused(size as u64));
             return Ok(address);
         }
+        self.take_counted(bytes, size, || self.gpu.take(size, Lane::Compute))
+    }
+
+    /// Counts an allocation and makes it.
+    fn take_counted(&self, bytes: usize, size: usize, make: impl Fn() -> crate::Result<u64>) -> Result<u64> {
         let full = |error: &crate::Error| matches!(error, crate::Error::Driver { code: 2, .. });
-        let size = Blocks::size(bytes);
-        match self.gpu.take(size, Lane::Compute) {
-            Err(error) if full(&error) => {
-                self.sequences.clear();
-                for address in self.blocks.drain() {
-                    let _ = self.gpu.give(address, Lane::Compute);
-                }
-                let _ = self.gpu.trim();
-                self.gpu.take(size, Lane::Compute).map_err(|error| {
-                    let used = self.gpu.memory().unwrap_or_default();
-                    if !full(&error) {
-                        return self.failed("allocating", error);
-                    }
-                    Error::OutOfMemory {
-                        device: self.gpu.name().to_string(),
-                        requested: bytes as u64,
-                        free: used.free,
-                        reserved: used.reserved,
-                    }
-                })
+        let failed = |error| self.failed("allocating", error);
+        for again in [false, true] {
+            if let Some(budget) = self.gpu.budget()
+                && !budget.admit(&self.gpu, size, || self.empty()).map_err(failed)?
+            {
+                break;
             }
-            other => other.map_err(|error| self.failed("allocating", error)),
+            match make() {
+                Ok(address) => {
+                    self.account(|account| account.made(size as u64));
+                    return Ok(address);
+                }
+                Err(error) => {
+                    self.account(|account| account.unmade(size as u64));
+                    if !full(&error) {
+                        return Err(failed(error));
+                    }
+                }
+            }
+            if !again {
+                // Others may have taken what the budget would have allowed.
+                self.empty();
+                let _ = self.gpu.trim();
+            }
+        }
+        let used = self.gpu.memory().unwrap_or_default();
+        let room = self.gpu.budget().map_or(u64::MAX, |budget| budget.account.room());
+        Err(Error::OutOfMemory {
+            device: self.gpu.name().to_string(),
+            requested: bytes as u64,
+            free: used.free.min(room),
+            reserved: used.reserved,
+            largest: used.free.min(room),
+        })
+    }
+
+    fn account(&self, note: impl FnOnce(&Account)) {
+        if let Some(budget) = self.gpu.budget() {
+            note(&budget.account);
+        }
+    }
+
+    /// Gives the driver back what is kept beside its pool.
+    fn empty(&self) {
+        self.sequences.clear();
+        for address in self.blocks.drain() {
+            let _ = self.gpu.give(address, Lane::Compute);
         }
     }
 
     /// Takes memory back once kernels queued so far have passed.
     pub(crate) fn give(&self, address: u64, bytes: usize) {
+        self.account(|account| account.kept(Blocks::size(bytes) as u64));
         if !self.blocks.keep(address, bytes) {
             // A retired device has nothing left to give back.
             let _ = self.gpu.give(address, Lane::Compute);
@@ -180,6 +218,7 @@ pub struct CudaBackend {
     folder: Option<PathBuf>,
     tf32: bool,
     trials: bool,
+    limits: Limits,
     open: OnceLock<std::result::Result<Arc<Open>, crate::Error>>,
 }
 
@@ -189,7 +228,8 @@ impl CudaBackend {
         let (name, folder) = (format!("CUDA device {ordinal}"), KernelCache::usual_folder());
         let tf32 = std::env::var_os("CROSSOVER_TF32").is_some_and(|value| value == "1");
         let trials = std::env::var_os("CROSSOVER_MATMUL_TRIALS").is_none_or(|value| value != "0");
-        CudaBackend { ordinal, name, folder, tf32, trials, open: OnceLock::new() }
+        let limits = Limits::default();
+        CudaBackend { ordinal, name, folder, tf32, trials, limits, open: OnceLock::new() }
     }
 
     /// Keeps compiled kernels in this folder, or nowhere. Before the device is opened.
@@ -212,6 +252,12 @@ impl CudaBackend {
         self
     }
 
+    /// How much of the device's memory may be used. Before the device is opened.
+    pub fn limits(mut self, limits: Limits) -> CudaBackend {
+        self.limits = limits;
+        self
+    }
+
     /// How many devices the kernel driver shows, looking at files alone: no library is loaded.
     pub fn visible() -> usize {
         // The control device is there whenever the kernel driver is; without it there is nothing to count.
@@ -228,11 +274,7 @@ impl CudaBackend {
     }
 
     fn opened(&self) -> std::result::Result<&Arc<Open>, &crate::Error> {
-        self.open
-            .get_or_init(|| {
-                Open::new(self.ordinal, self.folder.clone(), self.tf32, self.trials).map(Arc::new)
-            })
-            .as_ref()
+        self.open.get_or_init(|| Open::new(self).map(Arc::new)).as_ref()
     }
 
     fn device(&self, during: &'static str) -> Result<&Arc<Open>> {
@@ -360,14 +402,17 @@ impl Backend for CudaBackend {
             0 => NOWHERE,
             // Small ones are in order with kernels anyway, and their memory is at hand.
             small if small <= SMALL => return self.receive_small(open, from),
-            _ => match open.transfers.receive(from) {
-                Ok(address) => address,
-                Err(crate::Error::Driver { code: 2, .. }) => {
-                    // Memory is short: the slower way gives cached memory back first.
-                    return self.receive_small(open, from);
-                }
-                Err(error) => return Err(open.failed(DURING, error)),
-            },
+            large => {
+                let size = Blocks::size(large);
+                open.take_counted(large, size, || open.transfers.receive(from)).map_err(
+                    |error| match error {
+                        Error::Device { device, reason, .. } => {
+                            Error::Device { device, during: DURING, reason }
+                        }
+                        other => other,
+                    },
+                )?
+            }
         };
         Ok(Block { address: Address(address), bytes: from.len() })
     }
@@ -422,9 +467,23 @@ impl Backend for CudaBackend {
 
     fn memory(&self) -> Option<DeviceMemory> {
         let Some(Ok(open)) = self.open.get() else { return None };
-        let used = open.gpu.memory().ok()?;
-        let cached = used.reserved.saturating_sub(used.live);
-        Some(DeviceMemory { live: used.live, cached, free: used.free, total: used.total })
+        let budget = open.gpu.budget()?;
+        let used = budget.settle(&open.gpu).ok()?;
+        Some(budget.account.stats(used.free + used.reserved.saturating_sub(used.live)))
+    }
+
+    fn account(&self) -> Option<&Account> {
+        let Some(Ok(open)) = self.open.get() else { return None };
+        open.gpu.budget().map(|budget| &budget.account)
+    }
+
+    fn trim(&self) -> Result<()> {
+        const DURING: &str = "giving memory back";
+        let open = self.device(DURING)?;
+        open.empty();
+        let trimmed = open.gpu.trim();
+        let settled = open.gpu.budget().map_or(Ok(()), |budget| budget.settle(&open.gpu).map(drop));
+        trimmed.and(settled).map_err(|error| open.failed(DURING, error))
     }
 
     fn kernels(&self) -> Vec<KernelRecord> {

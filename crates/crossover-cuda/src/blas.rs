@@ -21,7 +21,7 @@ use libloading::Library;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use crate::{Error, Gpu, Result, library, queue::Lane};
+use crate::{Error, Gpu, Result, budget::Budget, library, queue::Lane};
 
 const LIBRARY: &str = "libcublasLt";
 /// Most scratch memory that a product may ask for, in bytes: what the library recommends for Hopper.
@@ -281,6 +281,9 @@ struct Delay<'a> {
 impl Drop for Delay<'_> {
     fn drop(&mut self) {
         // A retired device has nothing left to give back.
+        if let Some(budget) = self.gpu.budget() {
+            budget.account.kept(DELAY as u64);
+        }
         let _ = self.gpu.give(self.address, Lane::Compute);
     }
 }
@@ -479,7 +482,18 @@ impl Blas {
         let mut best: Option<(f64, usize)> = None;
         let mut last = None;
         // Without memory to spare the library's first will do, until there is some.
-        let Ok(address) = gpu.take(DELAY, Lane::Compute) else { return Ok(0) };
+        let allowed = |budget: &Budget| budget.admit(gpu, DELAY, || {}).unwrap_or(false);
+        if !gpu.budget().is_none_or(allowed) {
+            return Ok(0);
+        }
+        let taken = gpu.take(DELAY, Lane::Compute);
+        if let Some(budget) = gpu.budget() {
+            match &taken {
+                Ok(_) => budget.account.made(DELAY as u64),
+                Err(_) => budget.account.unmade(DELAY as u64),
+            }
+        }
+        let Ok(address) = taken else { return Ok(0) };
         let delay = Delay { gpu, address };
         for (at, choice) in product.candidates.iter().enumerate() {
             if best.is_some() && began.elapsed().as_secs_f64() * 1e3 > PATIENCE {

@@ -7,6 +7,7 @@
 mod backend;
 mod blas;
 mod blocks;
+mod budget;
 mod cache;
 pub mod calls;
 mod compiler;

@@ -26,7 +26,10 @@ pub enum Error {
         reason: String,
     },
     /// An allocation that fits nowhere.
-    #[error("out of memory on {device}: {requested} bytes requested, {free} free, {reserved} reserved")]
+    #[error(
+        "out of memory on {device}: {requested} bytes requested, {free} free, {reserved} reserved, \
+         largest block {largest}"
+    )]
     OutOfMemory {
         /// Name of the device.
         device: String,
@@ -36,6 +39,8 @@ pub enum Error {
         free: u64,
         /// Bytes held by live buffers and the pool.
         reserved: u64,
+        /// Bytes of the largest block that could be had, as far as that is known.
+        largest: u64,
     },
     /// Something this backend cannot do; the caller tries another.
     #[error("{device} cannot run {what}")]

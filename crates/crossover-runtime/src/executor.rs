@@ -16,8 +16,10 @@ use smallvec::SmallVec;
 use crate::{
     Buffer, Decision, Device, Error, Executable, Machine, Placement, Prepared, Profile, Recording, Result,
     Router, Signature, Wanted, Why,
+    buffer::Pin,
     cache::PlanCache,
     fork,
+    memory::Reclaimed,
     recent::{Ran, Recent},
     router::is_bounded,
     trace::{Span, Trace},
@@ -33,6 +35,8 @@ pub struct Stats {
     postponed: AtomicU64,
     replayed: AtomicU64,
     planned: AtomicU64,
+    split: AtomicU64,
+    parts: AtomicU64,
 }
 
 /// A reading of [`Stats`].
@@ -52,6 +56,12 @@ pub struct Counts {
     pub replayed: u64,
     /// Plans made because none was cached.
     pub planned: u64,
+    /// Kernels that ran in parts because their operands did not fit together.
+    pub split: u64,
+    /// Parts that they ran in.
+    pub parts: u64,
+    /// What was done to make room on devices.
+    pub reclaimed: Reclaimed,
 }
 
 /// Evaluates graphs on a machine.
@@ -193,6 +203,9 @@ impl Executor {
             postponed: read(&self.stats.postponed),
             replayed: read(&self.stats.replayed),
             planned: read(&self.stats.planned),
+            split: read(&self.stats.split),
+            parts: read(&self.stats.parts),
+            reclaimed: self.machine.reclaimed(),
         }
     }
 
@@ -420,7 +433,7 @@ impl Executor {
     }
 
     /// A buffer with its contents; an empty one no kernel has written.
-    fn written<'b>(
+    pub(crate) fn written<'b>(
         &self,
         plan: &Plan,
         id: BufferId,
@@ -457,9 +470,12 @@ impl Executor {
         if device != Device::HOST {
             let both = course.decision.as_ref().is_none_or(|d| d.devices.get(at + 1) == d.devices.get(at));
             if both && self.launch_folded(device, prepared, at, launch, buffers, scalars)? {
+                self.machine.tell(device);
                 return Ok(true);
             }
-            if self.launch_away(device, course, prepared, at, launch, buffers, scalars)? {
+            let done = self.launch_away(device, course, prepared, at, launch, buffers, scalars)?;
+            self.machine.tell(device);
+            if done {
                 return Ok(false);
             }
         }
@@ -501,7 +517,7 @@ impl Executor {
                 for id in fresh {
                     buffers[id.0 as usize] = None;
                 }
-                self.fall_back(device, &fold.launch, error, self.is_pinned(prepared))
+                self.fall_back(device, &fold.launch, error, prepared)
             }
         }
     }
@@ -561,7 +577,7 @@ impl Executor {
             }
             Err(error) => {
                 course.regret(prepared);
-                return self.fall_back(device, launch, error, self.is_pinned(prepared));
+                return self.fall_back(device, launch, error, prepared);
             }
         };
         // What this launch is the first to write.
@@ -569,25 +585,61 @@ impl Executor {
             launch.kernel.writes().filter(|id| buffers[id.0 as usize].is_none()).collect();
         let signature = prepared.signature(at);
         let on = Some((course, at));
-        match self.launch_on(device, executable, prepared, signature, launch, buffers, scalars, on) {
+        let mut launched =
+            self.launch_on(device, executable, prepared, signature, launch, buffers, scalars, on);
+        for again in 0..2 {
+            let Err(error @ Error::OutOfMemory { requested, .. }) = &launched else { break };
+            fresh.iter().for_each(|id| buffers[id.0 as usize] = None);
+            // Room was made for every operand; what a kernel takes for itself has to be asked for here. After that it is cut.
+            tracing::debug!(target: "crossover::memory", kernel = %launch.name, %error, "does not fit");
+            if again == 1 || !self.machine.make_room(device, *requested) {
+                let cut = match self.must_stay(prepared, launch) {
+                    true => Ok(false),
+                    false => self.launch_in_parts(device, prepared, launch, buffers, scalars),
+                };
+                match cut {
+                    Ok(true) => return Ok(true),
+                    Ok(false) => {}
+                    Err(error) => launched = Err(error),
+                }
+                break;
+            }
+            launched = self.launch_on(device, executable, prepared, signature, launch, buffers, scalars, on);
+        }
+        match launched {
             Ok(()) => Ok(true),
             Err(error) => {
-                for id in fresh {
-                    buffers[id.0 as usize] = None;
-                }
+                fresh.iter().for_each(|id| buffers[id.0 as usize] = None);
                 course.regret(prepared);
-                self.fall_back(device, launch, error, self.is_pinned(prepared))
+                self.fall_back(device, launch, error, prepared)
             }
         }
     }
 
+    /// Whether nothing but the plan may decide where and how a kernel runs, since its bits depend on it.
+    fn must_stay(&self, prepared: &Prepared, launch: &PlannedLaunch) -> bool {
+        self.is_pinned(prepared) && is_bounded(&launch.kernel)
+    }
+
+    /// Counts a kernel that ran in parts.
+    pub(crate) fn note_split(&self, launch: &PlannedLaunch, parts: u64) {
+        self.stats.launches.fetch_add(parts, Ordering::Relaxed);
+        self.stats.split.fetch_add(1, Ordering::Relaxed);
+        self.stats.parts.fetch_add(parts, Ordering::Relaxed);
+        tracing::debug!(target: "crossover::memory", kernel = %launch.name, parts, "ran in parts");
+    }
+
     /// False, for the host's turn, if a device cannot run a kernel or has just failed; other errors stay errors.
-    ///
-    /// Where calls are `pinned`, one that a device has failed at is an error too: the host would give other bits. What a device
-    /// refuses it refuses in every run.
-    fn fall_back(&self, device: Device, launch: &PlannedLaunch, error: Error, pinned: bool) -> Result<bool> {
-        let refused = matches!(error, Error::Unsupported { .. });
-        if !is_device_fault(&error) || (pinned && !refused && is_bounded(&launch.kernel)) {
+    fn fall_back(
+        &self,
+        device: Device,
+        launch: &PlannedLaunch,
+        error: Error,
+        prepared: &Prepared,
+    ) -> Result<bool> {
+        // What a device can never do it does nowhere in this process; what it could not do now is an error where bits are pinned.
+        let pinned = !matches!(error, Error::Unsupported { .. }) && self.must_stay(prepared, launch);
+        if pinned || !is_device_fault(&error) {
             return Err(error);
         }
         self.stats.fallbacks.fetch_add(1, Ordering::Relaxed);
@@ -610,19 +662,22 @@ impl Executor {
     ) -> Result<()> {
         let timed = on.filter(|(course, _)| course.timed);
         let mut inputs: SmallVec<[_; 8]> = SmallVec::new();
+        // Memory of operands and results stays where it is until the kernel is on its way.
+        let mut pins: SmallVec<[Option<Pin>; 8]> = SmallVec::new();
         let (mut arrived, mut moving) = (0, Duration::ZERO);
         for id in launch.kernel.reads() {
             let buffer = self.written(prepared.plan(), id, buffers)?;
-            let (block, moved) = match timed {
+            let (block, moved, pin) = match timed {
                 Some((Course { seen: Some(_), .. }, _)) if !buffer.is_valid_on(device) => {
                     let mut got = None;
-                    let mut fetch = || buffer.on(device).map(|found| got = Some(found));
+                    let mut fetch = || buffer.held_on(device).map(|found| got = Some(found));
                     let away = buffer.valid_on().last().copied().unwrap_or(device).max(device);
                     moving += self.machine.backend(away).measure(&mut fetch)?;
                     got.ok_or_else(|| Error::Internal("a copy that was not made".to_string()))?
                 }
-                _ => buffer.on(device)?,
+                _ => buffer.held_on(device)?,
             };
+            pins.push(pin);
             if moved {
                 arrived += buffer.bytes() as u64;
                 self.note_transfer(device, buffer);
@@ -631,7 +686,9 @@ impl Executor {
         }
         let mut outputs: SmallVec<[_; 4]> = SmallVec::new();
         for id in launch.kernel.writes() {
-            outputs.push(self.writable(prepared, id, device, buffers)?);
+            let (block, pin) = self.writable(prepared, id, device, buffers)?;
+            outputs.push(block);
+            pins.push(pin);
         }
         let arguments = signature.launch(&inputs, &outputs, scalars)?;
         self.stats.launches.fetch_add(1, Ordering::Relaxed);
@@ -688,7 +745,7 @@ impl Executor {
         id: BufferId,
         device: Device,
         buffers: &mut [Option<Arc<Buffer>>],
-    ) -> Result<crate::Block> {
+    ) -> Result<(crate::Block, Option<Pin>)> {
         let entry = &mut buffers[id.0 as usize];
         match entry {
             Some(buffer) => {
@@ -701,9 +758,9 @@ impl Executor {
             }
             None => {
                 let bytes = prepared.plan().buffers[id.0 as usize].bytes();
-                let (buffer, block) = Buffer::uninitialised(&self.machine, device, bytes)?;
-                *entry = Some(Arc::new(buffer));
-                Ok(block)
+                let (buffer, block, pin) = Buffer::uninitialised(&self.machine, device, bytes)?;
+                *entry = Some(buffer);
+                Ok((block, pin))
             }
         }
     }

@@ -26,6 +26,7 @@ use smallvec::SmallVec;
 use crate::{
     Buffer, Device, Error, Link, Machine, Profile, Recording, Result,
     decision::{Decision, Why},
+    memory::Account,
     observe::{Key, Noted, Table},
     recording::Devices,
     solve::{Node, Problem},
@@ -87,6 +88,8 @@ pub(crate) struct Outline {
     /// Hash and half octaves of each kernel.
     pub keys: Vec<(u64, u16)>,
     pub bytes: Vec<u64>,
+    /// Bytes of all buffers that a kernel uses, of the kernel that uses most.
+    pub most: u64,
     pub outputs: Vec<u32>,
     /// Input of the graph for each buffer that is one.
     pub inputs: Vec<(u32, u32)>,
@@ -111,11 +114,15 @@ impl Outline {
             Role::Input(i) => Some((at as u32, i)),
             Role::Computed => None,
         });
+        let bytes: Vec<u64> = plan.buffers.iter().map(|b| b.bytes() as u64).collect();
+        let nodes: Vec<Node> = plan.launches.iter().map(node).collect();
+        let used = |node: &Node| node.reads.iter().chain(&node.writes).map(|&b| bytes[b as usize]).sum();
         Outline {
-            nodes: plan.launches.iter().map(node).collect(),
+            most: nodes.iter().map(used).max().unwrap_or(0),
+            nodes,
             keys,
             work,
-            bytes: plan.buffers.iter().map(|b| b.bytes() as u64).collect(),
+            bytes,
             outputs: plan.outputs.iter().map(|b| b.0).collect(),
             inputs: inputs.collect(),
             bounded: plan.launches.iter().map(|l| is_bounded(&l.kernel)).collect(),
@@ -395,6 +402,12 @@ impl Router {
             mask.hash(&mut hasher);
         }
         wanted.hash(&mut hasher);
+        // A plan that does not fit what is left pays for moving others away; once there is room again it need not.
+        let bytes = route.outline(plan).most;
+        for device in self.machine.devices().skip(1) {
+            let fits = |account: &Account| bytes <= account.room();
+            self.machine.backend(device).account().is_none_or(fits).hash(&mut hasher);
+        }
         let key = hasher.finish();
         self.look_after_slow_devices(devices);
         let epoch = self.table.epoch();
@@ -494,10 +507,12 @@ impl Router {
         for (at, times) in times.chunks_mut(devices).enumerate() {
             let pinned = self.pinned(route, at);
             for device in self.machine.devices() {
-                let stays_away = pinned.is_some_and(|p| p != device);
-                if device != Device::HOST && (!usable[device.0] || refused(at, device))
-                    || (stays_away && pinned.is_some_and(|p| usable[p.0]))
-                {
+                // A call that belongs to a device which was lost stays there and fails: elsewhere it would have other bits.
+                let holds = |p: Device| p == Device::HOST || known[p.0] != Known::Unusable && !refused(at, p);
+                let stays_away = pinned.is_some_and(|p| p != device && holds(p));
+                let stays = pinned == Some(device) && holds(device);
+                let cannot = device != Device::HOST && (!usable[device.0] || refused(at, device));
+                if stays_away || (cannot && !stays) {
                     times[device.0] = f64::INFINITY;
                 }
             }

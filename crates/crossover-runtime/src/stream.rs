@@ -143,6 +143,9 @@ impl Executor {
         }
         self.note_launch();
         decided.iter().for_each(|decision| self.note_decision(decision, 0));
-        Ok(Some(Arc::new(Buffer::placed(self.machine(), device, made.output))))
+        let result = Buffer::placed(self.machine(), device, made.output);
+        self.machine().tidy(device);
+        self.machine().tell(device);
+        Ok(Some(result))
     }
 }

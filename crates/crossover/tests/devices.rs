@@ -73,9 +73,7 @@ fn every_kernel_on_another_device_gives_the_same_bits() {
 
 #[test]
 fn faults_fall_back_to_the_host_and_the_next_run_is_correct() {
-    for fault in
-        [Fault::Kernel(0), Fault::Kernel(1), Fault::Allocation(0), Fault::Allocation(2), Fault::Copy(0)]
-    {
+    for fault in [Fault::Kernel(0), Fault::Kernel(1), Fault::Copy(0)] {
         let s = setup(SimOptions::default(), Placement::On(SIM));
         s.sim.inject(fault);
         let out = s.executor.evaluate(&graph(), &[input(&s.machine)]).unwrap();
@@ -88,11 +86,27 @@ fn faults_fall_back_to_the_host_and_the_next_run_is_correct() {
 }
 
 #[test]
-fn a_device_without_room_falls_back_to_the_host() {
-    let s = setup(SimOptions { capacity: 300, ..SimOptions::default() }, Placement::On(SIM));
-    let out = s.executor.evaluate(&graph(), &[input(&s.machine)]).unwrap();
-    assert_eq!(out[0].host_bytes().unwrap(), expected());
-    assert!(s.executor.counts().fallbacks > 0);
+fn an_allocation_that_fails_once_is_made_again() {
+    for k in 0..3 {
+        let s = setup(SimOptions::default(), Placement::On(SIM));
+        s.sim.inject(Fault::Allocation(k));
+        let out = s.executor.evaluate(&graph(), &[input(&s.machine)]).unwrap();
+        assert_eq!(out[0].host_bytes().unwrap(), expected(), "allocation {k}");
+        let counts = s.executor.counts();
+        assert_eq!((counts.fallbacks, counts.reclaimed.retries), (0, 1), "allocation {k}");
+    }
+}
+
+#[test]
+fn a_device_without_room_computes_in_parts_or_leaves_it_to_the_host() {
+    for (capacity, on_device) in [(300, true), (8, false)] {
+        let s = setup(SimOptions { capacity, ..SimOptions::default() }, Placement::On(SIM));
+        let out = s.executor.evaluate(&graph(), &[input(&s.machine)]).unwrap();
+        assert_eq!(out[0].host_bytes().unwrap(), expected());
+        let counts = s.executor.counts();
+        assert_eq!(counts.split > 0, on_device, "{counts:?}");
+        assert!(on_device || counts.fallbacks > 0, "{counts:?}");
+    }
 }
 
 #[test]

@@ -128,6 +128,10 @@ pub fn run(setup: &Setup, options: &Options, report: &mut Report) -> Result<()> 
     let grid = Grid { setup, executor };
     let mut cases = Vec::new();
     for work in &workloads::ALL {
+        if start.elapsed().as_secs() > options.seconds {
+            println!("the time is up: {} and what follows are left out", work.name);
+            break;
+        }
         if options.rows.as_ref().is_none_or(|rows| rows.iter().any(|row| work.name.contains(row.as_str()))) {
             grid.workload(work, &mut cases)?;
         }
@@ -156,6 +160,8 @@ pub fn run(setup: &Setup, options: &Options, report: &mut Report) -> Result<()> 
         "deciding_us": { "seen": deciding[0] / 1e3, "new_of_ten_kernels": deciding[1] / 1e3 },
         "xor_of_5_us": xor / 1e3,
         "seconds": seconds,
+        "command": "crossover-gpu-test --only regret",
+        "commit": option_env!("CROSSOVER_COMMIT").unwrap_or("unknown"),
         "cases": cases.iter().map(Case::json).collect::<Vec<_>>(),
     });
     std::fs::write(file, format!("{document:#}\n"))?;
@@ -316,7 +322,7 @@ impl Grid<'_> {
 /// Brings operands to a device, and nowhere else.
 fn place_on(inputs: &mut [Arc<Buffer>], device: Device) -> Result<()> {
     for buffer in inputs {
-        let alone = Arc::get_mut(buffer).ok_or("somebody still holds an operand")?;
+        let alone = Buffer::exclusive(buffer).ok_or("somebody still holds an operand")?;
         alone.keep_on(device)?;
     }
     Ok(())
