@@ -293,6 +293,30 @@ impl Executor {
         self.follow(&course, prepared, inputs, scalars)
     }
 
+    /// Runs a prepared plan for a host that wants the first output in memory of its own, and notes how long all of that took since
+    /// `start`. The flag says whether the bytes are there.
+    pub(crate) fn run_into(
+        &self,
+        placement: Placement,
+        prepared: &Prepared,
+        inputs: &[Arc<Buffer>],
+        scalars: &[Scalar],
+        to: &mut [u8],
+        start: Instant,
+    ) -> Result<(Outputs, bool)> {
+        let course = self.course(placement, prepared, inputs, Wanted::Copied);
+        let outputs = self.follow(&course, prepared, inputs, scalars)?;
+        let written = outputs.first().is_some_and(|output| output.bytes() == to.len());
+        if written {
+            outputs[0].read_into(to)?;
+        }
+        // Timed kernels wait for one another, which others do not.
+        if let Some(decision) = course.decision.as_ref().filter(|_| written && !course.timed) {
+            self.router.observe_whole(&prepared.route, decision, start.elapsed());
+        }
+        Ok((outputs, written))
+    }
+
     /// Runs a prepared plan as [`run_for`](Executor::run_for) does, with every kernel and copy timed.
     pub fn analyse(
         &self,

@@ -28,6 +28,7 @@ pub mod sim;
 mod solve;
 mod stream;
 pub mod trace;
+mod whole;
 pub mod workloads;
 
 pub use account::{explained, explained_with};

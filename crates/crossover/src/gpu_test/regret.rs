@@ -34,9 +34,9 @@ const LONG: Duration = Duration::from_millis(5);
 /// A device that takes longer than this and several times as long as the better one is timed once.
 const HOPELESS: Duration = Duration::from_millis(100);
 /// Runs under [`Placement::Auto`] before anything is timed, at least and at most, and how long they may take: trials are over then.
-const WARM: (usize, usize, Duration) = (10, 24, Duration::from_millis(250));
+const WARM: (usize, usize, Duration) = (20, 40, Duration::from_millis(150));
 /// Rounds of a case, at least and at most, and how long they may take.
-const ROUNDS: (usize, usize, Duration) = (3, 101, Duration::from_millis(120));
+const ROUNDS: (usize, usize, Duration) = (3, 101, Duration::from_millis(80));
 /// What a case may be slower than the better device, whatever the share: nanoseconds.
 const FLOOR: f64 = 20_000.0;
 
@@ -122,10 +122,34 @@ pub fn run(setup: &Setup, options: &Options, report: &mut Report) -> Result<()> 
     let (profile, brief) = calibrated(Effort::Brief)?;
     std::fs::create_dir_all(&options.folder)?;
     std::fs::write(options.folder.join("profile-brief.json"), profile.to_json())?;
-    let router = Router::new(setup.machine.clone(), profile);
-    let executor =
-        Executor::with_router(setup.machine.clone(), PlanOptions::default(), Placement::Auto, router);
-    let grid = Grid { setup, executor };
+    let executor = || {
+        let router = Router::new(setup.machine.clone(), profile.clone());
+        Executor::with_router(setup.machine.clone(), PlanOptions::default(), Placement::Auto, router)
+    };
+    let grid = Grid { setup, executor: executor() };
+    let deciding = [deciding(&grid, true)?, deciding(&grid, false)?];
+    let xor = small_xor(executor())?;
+    report.figure("calibration", &[("brief_cold_ms", first), ("brief_ms", brief)]);
+    report.figure("deciding", &[("seen_us", deciding[0] / 1e3), ("new_us", deciding[1] / 1e3)]);
+    report.figure("xor of 5 elements", &[("us", xor / 1e3)]);
+    report.check("short calibration", brief <= 300.0, format!("{brief:.0} ms"));
+    report.check("deciding is quick", deciding[0] <= 1e3 && deciding[1] <= 2e4, format!("{deciding:.0?} ns"));
+    report.check("a tiny operation is quick", xor <= 2e3, format!("{xor:.0} ns"));
+    let write = |cases: &[Case], full: Option<f64>| {
+        let document = json!({
+            "device": setup.describe(),
+            "threads": threads,
+            "summary": summary(cases),
+            "calibration_ms": { "brief_cold": first, "brief": brief, "full": full },
+            "deciding_us": { "seen": deciding[0] / 1e3, "new_of_ten_kernels": deciding[1] / 1e3 },
+            "xor_of_5_us": xor / 1e3,
+            "seconds": start.elapsed().as_secs_f64(),
+            "command": "crossover-gpu-test --only regret",
+            "commit": option_env!("CROSSOVER_COMMIT").unwrap_or("unknown"),
+            "cases": cases.iter().map(Case::json).collect::<Vec<_>>(),
+        });
+        std::fs::write(options.folder.join("regret.json"), format!("{document:#}\n"))
+    };
     let mut cases = Vec::new();
     for work in &workloads::ALL {
         if start.elapsed().as_secs() > options.seconds {
@@ -134,37 +158,15 @@ pub fn run(setup: &Setup, options: &Options, report: &mut Report) -> Result<()> 
         }
         if options.rows.as_ref().is_none_or(|rows| rows.iter().any(|row| work.name.contains(row.as_str()))) {
             grid.workload(work, &mut cases)?;
+            // So that a run that is ended early has told something.
+            write(&cases, None)?;
         }
     }
-    let seconds = start.elapsed().as_secs_f64();
+    judge(report, &cases);
     let (full_profile, full) = calibrated(Effort::Full)?;
     std::fs::write(options.folder.join("profile-full.json"), full_profile.to_json())?;
-    let deciding = [deciding(&grid, true)?, deciding(&grid, false)?];
-    let xor = small_xor(grid)?;
-    report.figure(
-        "calibration",
-        &[("brief_cold_ms", first), ("brief_ms", brief), ("full_ms", full), ("grid_s", seconds)],
-    );
-    report.figure("deciding", &[("seen_us", deciding[0] / 1e3), ("new_us", deciding[1] / 1e3)]);
-    report.figure("xor of 5 elements", &[("us", xor / 1e3)]);
-    judge(report, &cases);
-    report.check("short calibration", brief <= 300.0, format!("{brief:.0} ms"));
-    report.check("deciding is quick", deciding[0] <= 1e3 && deciding[1] <= 2e4, format!("{deciding:.0?} ns"));
-    report.check("a tiny operation is quick", xor <= 2e3, format!("{xor:.0} ns"));
-    let file = options.folder.join("regret.json");
-    let document = json!({
-        "device": setup.describe(),
-        "threads": threads,
-        "summary": summary(&cases),
-        "calibration_ms": { "brief_cold": first, "brief": brief, "full": full },
-        "deciding_us": { "seen": deciding[0] / 1e3, "new_of_ten_kernels": deciding[1] / 1e3 },
-        "xor_of_5_us": xor / 1e3,
-        "seconds": seconds,
-        "command": "crossover-gpu-test --only regret",
-        "commit": option_env!("CROSSOVER_COMMIT").unwrap_or("unknown"),
-        "cases": cases.iter().map(Case::json).collect::<Vec<_>>(),
-    });
-    std::fs::write(file, format!("{document:#}\n"))?;
+    report.figure("full calibration", &[("ms", full)]);
+    write(&cases, Some(full))?;
     Ok(())
 }
 
@@ -356,8 +358,8 @@ fn deciding(grid: &Grid<'_>, seen: bool) -> Result<f64> {
 }
 
 /// Nanoseconds of `a ^ b` of five elements in all, from arrays to a result.
-fn small_xor(grid: Grid<'_>) -> Result<f64> {
-    Runtime::from_executor(grid.executor).scope(|| {
+fn small_xor(executor: Executor) -> Result<f64> {
+    Runtime::from_executor(executor).scope(|| {
         let (a, b) = (Array::from([1u8, 2, 3, 4, 5]), Array::from([9u8, 8, 7, 6, 5]));
         let mut times = Vec::new();
         for _ in 0..2000 {
