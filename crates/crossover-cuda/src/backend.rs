@@ -54,19 +54,24 @@ pub(crate) struct Open {
     pub(crate) libraries: calls::Libraries,
     /// Whether products in f32 may round their operands.
     pub(crate) tf32: bool,
+    /// Whether ways to multiply are tried out.
+    trials: bool,
     is_lost: AtomicBool,
     /// Why it is lost.
     reason: Mutex<String>,
 }
 
 impl Open {
-    fn new(ordinal: i32, folder: Option<PathBuf>, tf32: bool, limits: Limits) -> crate::Result<Open> {
+    fn new(options: &CudaBackend) -> crate::Result<Open> {
+        let (tf32, trials) = (options.tf32, options.trials);
+        let (ordinal, folder, limits) = (options.ordinal, options.folder.clone(), options.limits);
         let gpu = Gpu::open(ordinal)?;
         gpu.keep_memory()?;
         gpu.limit(limits)?;
         let disk = folder.map(KernelCache::new);
         let compiler = Arc::new(Compiler::new(&gpu, disk));
-        let (transfers, peers) = (Transfers::new(&gpu, crossover_runtime::Device(ordinal as usize + 1)), Peers::default());
+        let (transfers, peers) =
+            (Transfers::new(&gpu, crossover_runtime::Device(ordinal as usize + 1)), Peers::default());
         let blocks = Blocks::default();
         let (blas, is_lost, reason) = (OnceLock::new(), AtomicBool::new(false), Mutex::default());
         let libraries = calls::Libraries::default();
@@ -82,6 +87,7 @@ impl Open {
             blas,
             libraries,
             tf32,
+            trials,
             is_lost,
             reason,
         })
@@ -89,7 +95,7 @@ impl Open {
 
     /// The library of matrix products, opened by the first.
     pub(crate) fn blas(&self) -> crate::Result<&Blas> {
-        let open = || self.gpu.bind().and_then(|()| Blas::open());
+        let open = || self.gpu.bind().and_then(|()| Blas::open(self.trials));
         self.blas.get_or_init(open).as_ref().map_err(crate::Error::clone)
     }
 
@@ -213,6 +219,7 @@ pub struct CudaBackend {
     name: String,
     folder: Option<PathBuf>,
     tf32: bool,
+    trials: bool,
     limits: Limits,
     open: OnceLock<std::result::Result<Arc<Open>, crate::Error>>,
 }
@@ -222,7 +229,9 @@ impl CudaBackend {
     pub fn new(ordinal: i32) -> CudaBackend {
         let (name, folder) = (format!("CUDA device {ordinal}"), KernelCache::usual_folder());
         let tf32 = std::env::var_os("CROSSOVER_TF32").is_some_and(|value| value == "1");
-        CudaBackend { ordinal, name, folder, tf32, limits: Limits::default(), open: OnceLock::new() }
+        let trials = std::env::var_os("CROSSOVER_MATMUL_TRIALS").is_none_or(|value| value != "0");
+        let limits = Limits::default();
+        CudaBackend { ordinal, name, folder, tf32, trials, limits, open: OnceLock::new() }
     }
 
     /// Keeps compiled kernels in this folder, or nowhere. Before the device is opened.
@@ -235,6 +244,13 @@ impl CudaBackend {
     /// Off unless `CROSSOVER_TF32=1`: f32 is exact. Before the device is opened.
     pub fn tf32(mut self, allowed: bool) -> CudaBackend {
         self.tf32 = allowed;
+        self
+    }
+
+    /// Whether ways to multiply matrices of a new size are tried out, for some milliseconds: the fastest may be another one in
+    /// the next run, with other bits. On unless `CROSSOVER_MATMUL_TRIALS=0`. Before the device is opened.
+    pub fn matmul_trials(mut self, allowed: bool) -> CudaBackend {
+        self.trials = allowed;
         self
     }
 
@@ -260,11 +276,7 @@ impl CudaBackend {
     }
 
     fn opened(&self) -> std::result::Result<&Arc<Open>, &crate::Error> {
-        self.open
-            .get_or_init(|| {
-                Open::new(self.ordinal, self.folder.clone(), self.tf32, self.limits).map(Arc::new)
-            })
-            .as_ref()
+        self.open.get_or_init(|| Open::new(self).map(Arc::new)).as_ref()
     }
 
     fn device(&self, during: &'static str) -> Result<&Arc<Open>> {
@@ -365,7 +377,9 @@ impl Backend for CudaBackend {
     }
 
     fn free(&self, block: Block) {
-        if let (Some(Ok(open)), true) = (self.open.get(), block.bytes > 0) {
+        // A forked child has no device to give anything to.
+        let there = block.bytes > 0 && !crossover_runtime::is_forked();
+        if let (Some(Ok(open)), true) = (self.open.get(), there) {
             open.give(block.address.0, block.bytes);
         }
     }

@@ -2,8 +2,8 @@
 //!
 //! The library is looked for at `CROSSOVER_CUBLASLT`, then as [`library`](crate::library) says. All functions are
 //! resolved when it is opened, so nothing can be missing later. Which algorithm multiplies matrices of some size is found by
-//! trying the library's proposals on the first product of that size, for some milliseconds; `CROSSOVER_MATMUL_TRIALS=0`
-//! takes its first proposal instead. Matrices are row-major here; the library counts by
+//! trying the library's proposals on the first product of that size, for some milliseconds; without trials
+//! ([`CudaBackend::matmul_trials`](crate::CudaBackend::matmul_trials)) its first proposal is taken. Matrices are row-major here; the library counts by
 //! columns, so it is handed the operands in the other order, which gives the transposed product by columns.
 
 #![allow(unsafe_code)]
@@ -290,19 +290,19 @@ impl Drop for Delay<'_> {
 
 impl Blas {
     /// Finds and opens the library; a device must be current.
-    pub(crate) fn open() -> Result<Blas> {
+    pub(crate) fn open(tries: bool) -> Result<Blas> {
         let mut last = "no candidates".to_string();
         for candidate in library::candidates(LIBRARY, "CROSSOVER_CUBLASLT") {
             // SAFETY: loading cuBLASLt runs its initialisers, which have no preconditions.
             match unsafe { Library::new(&candidate) } {
-                Ok(library) => return Blas::resolve(library),
+                Ok(library) => return Blas::resolve(library, tries),
                 Err(error) => last = error.to_string(),
             }
         }
         Err(Error::Library { library: LIBRARY, why: format!("not found; the last answer was: {last}") })
     }
 
-    fn resolve(library: Library) -> Result<Blas> {
+    fn resolve(library: Library, tries: bool) -> Result<Blas> {
         fn symbol<T: Copy>(library: &Library, name: &'static str) -> Result<T> {
             // SAFETY: every use below names a function of cublasLt.h and gives it the type declared there.
             let found = unsafe { library.get::<T>(name.as_bytes()) };
@@ -325,7 +325,6 @@ impl Blas {
         let mut handle = ptr::null_mut();
         // SAFETY: the pointer is valid for the call. The handle lives as long as the process uses the device.
         check("cublasLtCreate", unsafe { (functions.create)(&mut handle) })?;
-        let tries = std::env::var_os("CROSSOVER_MATMUL_TRIALS").is_none_or(|value| value != "0");
         Ok(Blas { functions, handle, known: Mutex::default(), tries, _library: library })
     }
 

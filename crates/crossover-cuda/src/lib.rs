@@ -23,6 +23,7 @@ mod launch;
 mod leaving;
 mod library;
 mod matmul;
+mod nvml;
 mod nvrtc;
 mod peer;
 #[cfg(feature = "proof")]
@@ -39,5 +40,6 @@ pub use compiler::CompilerCounts;
 pub use device::{Event, Gpu, Memory, Module, Pinned};
 pub use error::{Error, Result};
 pub use launch::Arguments;
+pub use nvml::{GpuLoad, gpu_loads};
 pub use nvrtc::Nvrtc;
 pub use queue::MemoryUse;

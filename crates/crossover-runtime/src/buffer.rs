@@ -544,7 +544,7 @@ impl Buffer {
     /// let gpu = Arc::new(SimDevice::hollow(options.clone(), clock.clone()));
     /// let machine = Machine::new(Arc::new(SimHost::hollow(options, clock)), vec![gpu])?;
     /// let mut buffer = Buffer::from_bytes(&machine, &[1, 2, 3])?;
-    /// Arc::get_mut(&mut buffer).expect("nobody else has it").keep_on(Device(1))?;
+    /// Buffer::exclusive(&mut buffer).expect("nobody else has it").keep_on(Device(1))?;
     /// assert_eq!(buffer.valid_on().as_slice(), [Device(1)]);
     /// # Ok::<(), crossover_runtime::Error>(())
     /// ```

@@ -45,7 +45,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    pub(crate) fn new(plan: Plan, devices: usize) -> Prepared {
+    pub(crate) fn new(plan: Plan, devices: usize, small: u64, route: Route) -> Prepared {
         let slots = || std::iter::repeat_with(Slot::default).take(devices).collect();
         let begun = std::iter::repeat_with(AtomicBool::default).take(devices).collect();
         let fold = |l: &Launch| l.fold.as_ref().map(|f| (slots(), Signature::new(&f.launch.kernel)));
@@ -53,14 +53,19 @@ impl Prepared {
         let slots = plan.launches.iter().map(|_| slots()).collect();
         let signatures = plan.launches.iter().map(|l| Signature::new(&l.kernel)).collect();
         let patient = plan.launches.iter().any(|l| l.kernel.is_custom());
-        let is_small = router::is_small(&plan);
-        let (replay, route) = (Replay::default(), Route::default());
+        let is_small = router::is_small(&plan, small);
+        let replay = Replay::default();
         Prepared { plan, slots, begun, signatures, folds, patient, replay, route, is_small }
     }
 
     /// Whether the plan waits for kernels that are being compiled, wherever it runs.
     pub(crate) fn is_patient(&self) -> bool {
         self.patient
+    }
+
+    /// Whether the bits of some kernel depend on who computes it.
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.plan.launches.iter().any(|launch| router::is_bounded(&launch.kernel))
     }
 
     /// The plan.

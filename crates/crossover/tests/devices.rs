@@ -9,6 +9,7 @@ use crossover_plan::Options;
 use crossover_runtime::{
     Backend, Buffer, Device, Error, Executor, Machine, Placement,
     sim::{Fault, SimDevice, SimOptions},
+    trace,
 };
 
 const SIM: Device = Device(1);
@@ -233,13 +234,25 @@ fn a_caller_that_flushes_subnormals_changes_no_bits() {
 #[test]
 fn spans_are_recorded_only_when_asked_for() {
     let s = setup(SimOptions::default(), Placement::Host);
-    s.executor.evaluate(&graph(), &[input(&s.machine)]).unwrap();
-    assert!(s.executor.trace().take().is_empty());
-    s.executor.trace().switch(true);
-    s.executor.evaluate(&graph(), &[input(&s.machine)]).unwrap();
-    let spans = s.executor.trace().take();
-    assert_eq!(spans.len(), 2);
-    assert!(spans[0].name.contains("exp") && spans[0].bytes > 0 && spans[0].flops > 0);
+    let run = || {
+        let _mine = trace::scope("spans of this test");
+        s.executor.evaluate(&graph(), &[input(&s.machine)]).unwrap();
+    };
+    run();
+    let session = trace::Session::begin();
+    run();
+    let seen = session.end();
+    // Other tests run beside this one, on other threads.
+    let scopes: Vec<_> =
+        seen.spans.iter().filter(|span| span.name.as_str() == "spans of this test").collect();
+    assert_eq!(scopes.len(), 1);
+    let kernels: Vec<_> =
+        seen.spans.iter().filter(|span| span.track == scopes[0].track && span.work.is_some()).collect();
+    assert_eq!(kernels.len(), 2);
+    let work = kernels[0].work.as_ref().unwrap();
+    assert!(kernels[0].name.as_str().contains("exp") && work.read > 0 && work.flops > 0);
+    let parent = &seen.spans[kernels[0].parent.unwrap()];
+    assert_eq!(parent.kind, trace::Kind::Evaluation);
 }
 
 #[test]

@@ -156,6 +156,15 @@ impl Subscribers {
                 usage = event.usage,
                 "pressure"
             );
+            crate::trace::note("pressure", || {
+                format!(
+                    "{} to {} on device {}, {:.0}% used",
+                    event.from,
+                    event.to,
+                    device.0,
+                    100.0 * event.usage
+                )
+            });
             let callbacks: Vec<Callback> = self.list.lock().iter().map(|(_, c)| c.clone()).collect();
             for callback in callbacks {
                 callback(device, event);
