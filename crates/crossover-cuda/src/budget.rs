@@ -36,12 +36,14 @@ impl Budget {
         }
         self.settle(gpu)?;
         let bytes = (self.account.most() / GRAIN * GRAIN) as usize;
-        if bytes > 0 {
-            let address = gpu.take(bytes, Lane::Compute)?;
-            gpu.give(address, Lane::Compute)?;
-            gpu.finish(Lane::Compute)?;
-        }
-        Ok(())
+        let address = match gpu.take(bytes.max(1), Lane::Compute) {
+            Ok(address) => address,
+            // Others have it already: what there is will be taken as it is needed.
+            Err(crate::Error::Driver { code: 2, .. }) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        gpu.give(address, Lane::Compute)?;
+        gpu.finish(Lane::Compute)
     }
 
     /// Asks the driver what is held and what others take.
