@@ -46,6 +46,14 @@ impl Budget {
         gpu.finish(Lane::Compute)
     }
 
+    /// Bytes that the pool keeps when it is to keep so many: all, if they were reserved.
+    pub(crate) fn kept(&self, bytes: u64) -> u64 {
+        match self.growth {
+            Growth::OnDemand => bytes,
+            Growth::Reserved => bytes.max(self.account.most()),
+        }
+    }
+
     /// Asks the driver what is held and what others take.
     pub(crate) fn settle(&self, gpu: &Gpu) -> Result<MemoryUse> {
         let mut seen = MemoryUse::default();
@@ -85,6 +93,7 @@ impl Budget {
             return Ok(false);
         }
         let rest = self.account.most().saturating_sub(bytes.next_multiple_of(GRAIN));
+        let rest = self.kept(rest);
         gpu.trim_to(rest)?;
         self.settle(gpu)?;
         if granted() {
