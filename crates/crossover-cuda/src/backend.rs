@@ -164,7 +164,7 @@ impl Open {
             if !again {
                 // Others may have taken what the budget would have allowed.
                 self.empty();
-                let _ = self.gpu.trim();
+                let _ = self.trim();
             }
         }
         let used = self.gpu.memory().unwrap_or_default();
@@ -182,6 +182,11 @@ impl Open {
         if let Some(budget) = self.gpu.budget() {
             note(&budget.account);
         }
+    }
+
+    /// Gives cached memory of the driver's pool back, once everything queued has passed.
+    fn trim(&self) -> crate::Result<()> {
+        self.gpu.wait_and_trim(self.gpu.budget().map_or(0, |budget| budget.kept(0)))
     }
 
     /// Gives the driver back what is kept beside its pool.
@@ -491,7 +496,7 @@ impl Backend for CudaBackend {
         const DURING: &str = "giving memory back";
         let open = self.device(DURING)?;
         open.empty();
-        let trimmed = open.gpu.trim();
+        let trimmed = open.trim();
         let settled = open.gpu.budget().map_or(Ok(()), |budget| budget.settle(&open.gpu).map(drop));
         trimmed.and(settled).map_err(|error| open.failed(DURING, error))
     }

@@ -36,12 +36,22 @@ impl Budget {
         }
         self.settle(gpu)?;
         let bytes = (self.account.most() / GRAIN * GRAIN) as usize;
-        if bytes > 0 {
-            let address = gpu.take(bytes, Lane::Compute)?;
-            gpu.give(address, Lane::Compute)?;
-            gpu.finish(Lane::Compute)?;
+        let address = match gpu.take(bytes.max(1), Lane::Compute) {
+            Ok(address) => address,
+            // Others have it already: what there is will be taken as it is needed.
+            Err(crate::Error::Driver { code: 2, .. }) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        gpu.give(address, Lane::Compute)?;
+        gpu.finish(Lane::Compute)
+    }
+
+    /// Bytes that the pool keeps when it is to keep so many: all, if they were reserved.
+    pub(crate) fn kept(&self, bytes: u64) -> u64 {
+        match self.growth {
+            Growth::OnDemand => bytes,
+            Growth::Reserved => bytes.max(self.account.most()),
         }
-        Ok(())
     }
 
     /// Asks the driver what is held and what others take.
@@ -83,6 +93,7 @@ impl Budget {
             return Ok(false);
         }
         let rest = self.account.most().saturating_sub(bytes.next_multiple_of(GRAIN));
+        let rest = self.kept(rest);
         gpu.trim_to(rest)?;
         self.settle(gpu)?;
         if granted() {

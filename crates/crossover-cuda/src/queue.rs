@@ -103,11 +103,6 @@ impl Gpu {
         unsafe { result::mem_pool::trim_to(self.pool()?, bytes as usize) }.map_err(driver("cuMemPoolTrimTo"))
     }
 
-    /// Gives freed memory back to the device, once everything queued has passed.
-    pub(crate) fn trim(&self) -> Result<()> {
-        self.wait_and_trim(0)
-    }
-
     /// As `trim_to`, once everything queued has passed.
     pub(crate) fn wait_and_trim(&self, bytes: u64) -> Result<()> {
         self.bind()?;

@@ -175,7 +175,7 @@ impl Buffer {
 
     /// Takes the buffer off all lists.
     fn unlist(&self) {
-        if self.listed.swap(false, Ordering::Relaxed) {
+        if self.listed.load(Ordering::Relaxed) && self.listed.swap(false, Ordering::Relaxed) {
             self.machine.residents[1..].iter().for_each(|residents| residents.remove(self));
         }
     }
