@@ -24,8 +24,9 @@ pub(crate) struct Budget {
 impl Budget {
     pub(crate) fn new(gpu: &Gpu, limits: Limits) -> Budget {
         let total = gpu.total_memory();
-        let margin = GRAIN.min(limits.limit.of(total) / 8);
-        Budget { account: Account::new(total, limits).with_margin(margin), growth: limits.growth }
+        // A budget of a few grains is counted in smaller ones, at the risk of one grain too many.
+        let grain = GRAIN.min(limits.limit.of(total) / 4);
+        Budget { account: Account::new(total, limits).with_grain(grain), growth: limits.growth }
     }
 
     /// Takes all of the budget once, so that the pool has it.
@@ -34,13 +35,15 @@ impl Budget {
             return Ok(());
         }
         self.settle(gpu)?;
-        let bytes = self.account.most().saturating_sub(GRAIN) as usize;
-        if bytes > 0 {
-            let address = gpu.take(bytes, Lane::Compute)?;
-            gpu.give(address, Lane::Compute)?;
-            gpu.finish(Lane::Compute)?;
-        }
-        Ok(())
+        let bytes = (self.account.most() / GRAIN * GRAIN) as usize;
+        let address = match gpu.take(bytes.max(1), Lane::Compute) {
+            Ok(address) => address,
+            // Others have it already: what there is will be taken as it is needed.
+            Err(crate::Error::Driver { code: 2, .. }) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        gpu.give(address, Lane::Compute)?;
+        gpu.finish(Lane::Compute)
     }
 
     /// Asks the driver what is held and what others take.
@@ -81,14 +84,15 @@ impl Budget {
         if bytes > self.account.most() {
             return Ok(false);
         }
-        gpu.trim_to(self.account.most().saturating_sub(bytes))?;
+        let rest = self.account.most().saturating_sub(bytes.next_multiple_of(GRAIN));
+        gpu.trim_to(rest)?;
         self.settle(gpu)?;
         if granted() {
             return Ok(true);
         }
         // Freed memory counts until work that uses it has passed.
         empty();
-        gpu.wait_and_trim(self.account.most().saturating_sub(bytes))?;
+        gpu.wait_and_trim(rest)?;
         self.settle(gpu)?;
         Ok(granted())
     }

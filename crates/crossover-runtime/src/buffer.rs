@@ -175,7 +175,7 @@ impl Buffer {
 
     /// Takes the buffer off all lists.
     fn unlist(&self) {
-        if self.listed.swap(false, Ordering::Relaxed) {
+        if self.listed.load(Ordering::Relaxed) && self.listed.swap(false, Ordering::Relaxed) {
             self.machine.residents[1..].iter().for_each(|residents| residents.remove(self));
         }
     }
@@ -466,6 +466,10 @@ impl Buffer {
             self.state.lock().slots[Device::HOST.0] = Slot::valid(to);
         }
         let mut state = self.state.lock();
+        if self.pins.load(Ordering::Acquire) > 0 {
+            // Somebody found it here meanwhile, and is about to use it.
+            return Ok(Left::Stays);
+        }
         state.slots[device.0] = Slot::default();
         self.machine.residents[device.0].remove(self);
         drop(state);
@@ -598,5 +602,106 @@ impl Drop for Buffer {
                 self.machine.backends[device].free(block);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Backend, Executable,
+        memory::Account,
+        sim::{Clock, SimDevice, SimHost, SimOptions},
+    };
+
+    type Hook = Box<dyn FnOnce() + Send>;
+
+    /// A device in the middle of whose next copy to the host something happens.
+    struct Hooked {
+        inner: SimDevice,
+        hook: Mutex<Option<Hook>>,
+    }
+
+    impl Backend for Hooked {
+        fn name(&self) -> &str {
+            "hooked"
+        }
+        fn allocate(&self, bytes: usize) -> Result<Block> {
+            self.inner.allocate(bytes)
+        }
+        fn free(&self, block: Block) {
+            self.inner.free(block);
+        }
+        fn upload(&self, from: &[u8], to: Block) -> Result<()> {
+            self.inner.upload(from, to)
+        }
+        fn download(&self, from: Block, to: &mut [u8]) -> Result<()> {
+            let hook = self.hook.lock().take();
+            hook.into_iter().for_each(|hook| hook());
+            self.inner.download(from, to)
+        }
+        fn account(&self) -> Option<&Account> {
+            self.inner.account()
+        }
+        fn prepare(&self, kernel: &crossover_plan::kernel::Kernel) -> Result<Box<dyn Executable>> {
+            self.inner.prepare(kernel)
+        }
+    }
+
+    const DEVICE: Device = Device(1);
+
+    fn hooked() -> (Arc<Hooked>, Arc<Machine>) {
+        let (clock, options) = (Clock::default(), SimOptions::default());
+        let inner = SimDevice::hollow(options.clone(), clock.clone());
+        let device = Arc::new(Hooked { inner, hook: Mutex::default() });
+        let host = Arc::new(SimHost::hollow(options, clock));
+        (device.clone(), Machine::new(host, vec![device]).unwrap())
+    }
+
+    #[test]
+    fn a_buffer_that_is_used_while_it_is_spilled_stays() {
+        let (device, machine) = hooked();
+        let (buffer, block, pin) = Buffer::uninitialised(&machine, DEVICE, 1000).unwrap();
+        assert_eq!(buffer.spill(DEVICE).unwrap(), Left::Stays, "a launch is about to use it");
+        assert_eq!(buffer.evict(DEVICE), Left::Stays);
+        drop(pin);
+        let (shared, held) = (buffer.clone(), Arc::new(Mutex::new(None)));
+        let to = held.clone();
+        *device.hook.lock() = Some(Box::new(move || *to.lock() = Some(shared.held_on(DEVICE).unwrap())));
+        assert_eq!(buffer.spill(DEVICE).unwrap(), Left::Stays, "it was found there meanwhile");
+        assert_eq!(held.lock().as_ref().map(|(found, ..)| *found), Some(block));
+        assert_eq!(device.inner.used(), 1000);
+        *held.lock() = None;
+        assert_eq!(buffer.evict(DEVICE), Left::Gone(1000), "the host has it too now");
+        assert_eq!((device.inner.used(), buffer.valid_on().as_slice()), (0, [Device::HOST].as_slice()));
+    }
+
+    #[test]
+    fn whoever_needs_a_buffer_that_moves_waits_and_finds_it() {
+        let (device, machine) = hooked();
+        let (buffer, _, pin) = Buffer::uninitialised(&machine, DEVICE, 1000).unwrap();
+        drop(pin);
+        let (shared, waiting) = (buffer.clone(), Arc::new(Mutex::new(None)));
+        let to = waiting.clone();
+        *device.hook.lock() = Some(Box::new(move || {
+            *to.lock() = Some(std::thread::spawn(move || shared.host_bytes().map(<[u8]>::len)));
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }));
+        assert_eq!(buffer.spill(DEVICE).unwrap(), Left::Gone(1000));
+        let thread = waiting.lock().take().unwrap();
+        assert_eq!(thread.join().unwrap().unwrap(), 1000);
+        assert!(device.hook.lock().is_none(), "one copy served both");
+    }
+
+    #[test]
+    fn a_listed_buffer_that_nobody_shares_can_be_changed() {
+        let (device, machine) = hooked();
+        let mut buffer = Buffer::from_bytes(&machine, &[7; 100]).unwrap();
+        buffer.on(DEVICE).unwrap();
+        let other = buffer.clone();
+        assert!(Buffer::exclusive(&mut buffer).is_none());
+        drop(other);
+        Buffer::exclusive(&mut buffer).unwrap().host_bytes_mut().unwrap()[3] = 1;
+        assert_eq!((device.inner.used(), buffer.valid_on().as_slice()), (0, [Device::HOST].as_slice()));
     }
 }

@@ -127,12 +127,14 @@ impl Machine {
         self.subscribers.subscribe(Arc::new(callback))
     }
 
-    /// Tells subscribers what has changed on a device. Nothing may be locked.
+    /// Tells subscribers what has changed on a device, after cleaning up if that is due: kernels take memory too. Nothing may be
+    /// locked.
     #[inline]
     pub fn tell(&self, device: Device) {
         if let Some(account) = self.backends[device.0].account()
             && account.has_news()
         {
+            self.tidy(device);
             self.subscribers.tell(device, || account.take_events());
         }
     }

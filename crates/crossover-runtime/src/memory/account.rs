@@ -18,8 +18,8 @@ pub struct Account {
     budget: u64,
     /// Bytes of others that do not count.
     tolerated: u64,
-    /// Bytes of the budget that are never given out.
-    margin: u64,
+    /// What the pool grows by: an allocation may cost up to the next multiple of it.
+    grain: u64,
     live: AtomicU64,
     /// Live and cached, at most.
     held: AtomicU64,
@@ -73,7 +73,7 @@ impl Account {
             total,
             budget,
             tolerated: limit.tolerated(total),
-            margin: 0,
+            grain: 1,
             live: AtomicU64::new(0),
             held: AtomicU64::new(0),
             pending: AtomicU64::new(0),
@@ -95,11 +95,15 @@ impl Account {
         account
     }
 
-    /// Leaves so many bytes of the budget unused: what a pool may take beyond what it is asked for.
-    pub fn with_margin(mut self, bytes: u64) -> Account {
-        self.margin = bytes;
-        self.mark.store(self.next_mark(Level::Normal), Relaxed);
+    /// Counts allocations in multiples of so many bytes until the pool has said what it really holds.
+    pub fn with_grain(mut self, bytes: u64) -> Account {
+        self.grain = bytes.max(1);
         self
+    }
+
+    /// By how much a pool may grow for an allocation.
+    fn growth(&self, bytes: u64) -> u64 {
+        bytes.checked_next_multiple_of(self.grain).unwrap_or(u64::MAX)
     }
 
     /// Most bytes that this process may hold, whatever others take.
@@ -114,7 +118,7 @@ impl Account {
 
     /// Most bytes that may be held now.
     pub fn most(&self) -> u64 {
-        self.budget.saturating_sub(self.counted()).saturating_sub(self.margin)
+        self.budget.saturating_sub(self.counted())
     }
 
     /// Bytes that another allocation could have if everything cached were given back.
@@ -163,10 +167,10 @@ impl Account {
 
     /// As [`ask`](Account::ask), when what is held has just been settled: beyond the next mark, up to the budget.
     pub fn ask_settled(&self, bytes: u64) -> Admission {
-        let most = self.most();
+        let (most, growth) = (self.most(), self.growth(bytes));
         let counted = self
             .held
-            .fetch_update(Relaxed, Relaxed, |held| held.checked_add(bytes).filter(|&after| after <= most));
+            .fetch_update(Relaxed, Relaxed, |held| held.checked_add(growth).filter(|&after| after <= most));
         if counted.is_err() {
             return Admission::Refused;
         }
@@ -181,7 +185,7 @@ impl Account {
     }
 
     fn granted(&self, bytes: u64) {
-        self.pending.fetch_add(bytes, Relaxed);
+        self.pending.fetch_add(self.growth(bytes), Relaxed);
         self.asked.fetch_add(1, Relaxed);
         let live = self.live.fetch_add(bytes, Relaxed) + bytes;
         if live > self.peak.load(Relaxed) {
@@ -191,14 +195,14 @@ impl Account {
 
     /// The allocation has been made.
     pub fn made(&self, bytes: u64) {
-        subtract(&self.pending, bytes);
+        subtract(&self.pending, self.growth(bytes));
     }
 
     /// The allocation could not be made.
     pub fn unmade(&self, bytes: u64) {
-        subtract(&self.pending, bytes);
+        subtract(&self.pending, self.growth(bytes));
         subtract(&self.live, bytes);
-        subtract(&self.held, bytes);
+        subtract(&self.held, self.growth(bytes));
     }
 
     /// Counts an allocation that was served from memory held already.
@@ -251,7 +255,9 @@ impl Account {
         let before = self.level();
         let now = before.after(usage);
         self.mark.store(self.next_mark(now), Relaxed);
-        self.peak_held.fetch_max(self.held.load(Relaxed), Relaxed);
+        if self.grain == 1 {
+            self.peak_held.fetch_max(self.held.load(Relaxed), Relaxed);
+        }
         if now == before
             || self.level.compare_exchange(before.index(), now.index(), Relaxed, Relaxed).is_err()
         {
@@ -297,7 +303,8 @@ impl Account {
     pub fn stats(&self, largest: u64) -> DeviceMemory {
         let (live, held) = (self.live.load(Relaxed), self.held.load(Relaxed));
         let held = held.max(live);
-        let (peak, peak_held) = (self.peak.load(Relaxed), self.peak_held.load(Relaxed).max(held));
+        let peak = self.peak.load(Relaxed);
+        let peak_held = self.peak_held.load(Relaxed).max(if self.grain == 1 { held } else { peak });
         DeviceMemory {
             live,
             cached: held - live,
@@ -382,6 +389,25 @@ mod tests {
         }
         assert_eq!(account.live(), 0);
         assert!(account.level() <= Level::Elevated);
+    }
+
+    #[test]
+    fn a_pool_that_grows_in_grains_stays_inside_the_budget() {
+        let account = account(Limit::Bytes(100)).with_grain(32);
+        // Four allocations of ten are in two grains, as the pool says; two more grains would be too many.
+        let mut reserved = 0;
+        for round in 0..4 {
+            if account.ask(10) != Admission::Granted {
+                account.settle(|| Ok::<_, ()>((reserved, 0))).unwrap();
+                assert_eq!(account.ask_settled(10), Admission::Granted, "round {round}");
+            }
+            reserved = if round < 3 { 32 } else { 64 };
+            account.made(10);
+        }
+        account.settle(|| Ok::<_, ()>((96, 0))).unwrap();
+        assert_eq!((account.live(), account.ask_settled(1)), (40, Admission::Refused));
+        let stats = account.stats(u64::MAX);
+        assert_eq!((stats.reserved, stats.cached, stats.peak_reserved), (96, 56, 96));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::{
 
 use crossover::{
     Array, Device as ArrayDevice, Runtime,
-    memory::{Limit, Limits},
+    memory::{Growth, Limit, Limits},
 };
 use crossover_cpu::CpuBackend;
 use crossover_cuda::{CudaBackend, proof::custom::elementwise};
@@ -109,8 +109,16 @@ fn three_budgets(report: &mut Report) -> Result<()> {
         counts.fallbacks
     );
     report.check("three budgets", same && high <= BUDGET && counts.reclaimed.spills > 0, detail);
+    let fragmentation = memory.fragmentation();
+    let detail = format!(
+        "at most {} MiB were reserved for {} MiB live: {:.1}% more",
+        memory.peak_reserved >> 20,
+        memory.peak >> 20,
+        100.0 * fragmentation
+    );
+    report.check("three budgets, fragmentation", fragmentation < 0.2, detail);
     let (clean, text) = nothing_left(&tight)?;
-    report.check("three budgets, afterwards", clean, format!("{text}; peak {} MiB", memory.peak >> 20));
+    report.check("three budgets, afterwards", clean, text);
     Ok(())
 }
 
@@ -301,6 +309,30 @@ fn threads(seconds: u64, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
+/// All of the budget at once, when the device is opened.
+fn reserved(report: &mut Report) -> Result<()> {
+    let limits = Limits { limit: Limit::Bytes(GIB), growth: Growth::Reserved };
+    let cuda = Arc::new(CudaBackend::new(0).cache(None).limits(limits));
+    cuda.open()?;
+    cuda.gpu()?.reset_peak()?;
+    let at_once = cuda.memory()?.reserved;
+    let machine = Machine::new(Arc::new(CpuBackend::new()), vec![cuda.clone()])?;
+    let executor = Executor::new(machine.clone(), PlanOptions { fusion: true }, Placement::On(GPU));
+    let runtime = Runtime::from_executor(executor);
+    let run = || workload(2 * GIB, 128 * MIB);
+    let same = runtime.scope(run)? == host()?.scope(run)?;
+    let high = cuda.memory()?.high;
+    let detail = format!(
+        "{} MiB at once, {} MiB at most, bits {}",
+        at_once >> 20,
+        high >> 20,
+        if same { "agree" } else { "DIFFER" }
+    );
+    report.check("memory reserved in advance", same && at_once >= GIB / 8 * 7 && high <= GIB, detail);
+    runtime.trim()?;
+    Ok(())
+}
+
 /// What one of several processes does.
 pub fn share(_: &Setup, _: &Options, report: &mut Report) -> Result<()> {
     let tight = tight(GIB)?;
@@ -379,6 +411,7 @@ pub fn run(_: &Setup, options: &Options, report: &mut Report) -> Result<()> {
     parts(report)?;
     faults(report)?;
     reuse(report)?;
+    reserved(report)?;
     processes(options, report)?;
     threads(options.seconds.min(60), report)
 }
