@@ -243,7 +243,8 @@ mod tests {
     fn what_is_written_is_read_and_the_dead_are_removed() {
         let runtime = Runtime::builder().threads(1).device(crate::Device::Cpu).build().unwrap();
         runtime.executor().recent().set(true);
-        runtime.scope(|| Array::linspace(0.0, 1.0, 1000).exp().eval().map(drop)).unwrap();
+        let x = Array::from([0.5f32; 1000]);
+        runtime.scope(|| x.exp().eval().map(drop)).unwrap();
         let stats = ProcessStats::of(runtime.executor());
         assert_eq!((stats.launches, stats.memory[0].device.as_str()), (1, "cpu"));
         assert_eq!((stats.kernels.len(), stats.kernels[0].device.as_str()), (1, "cpu"));
