@@ -163,6 +163,19 @@ fn call_texts(each: usize) -> Vec<(String, String)> {
             add("convolve", &case.call, 2 * each);
         }
     }
+    let square = |at: u32| Operand {
+        buffer: BufferId(at),
+        dtype: DType::F32,
+        layout: Layout::contiguous(Shape::from([64, 64])),
+    };
+    let product = Call {
+        op: CallOp::MatMul,
+        operands: vec![square(0), square(1)],
+        output: BufferId(2),
+        layout: square(2).layout,
+        dtype: DType::F32,
+    };
+    add("product", &product, 1);
     for dtype in [DType::F32, DType::C128] {
         let (kind, result) = match dtype {
             DType::F32 => (FftKind::Real, DType::C64),
