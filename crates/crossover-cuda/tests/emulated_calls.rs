@@ -8,16 +8,16 @@ mod aligned;
 
 use std::{collections::HashMap, ffi::c_void, fmt::Write as _, path::PathBuf, process::Command};
 
+use crossover_core::{
+    DType, Layout, Shape,
+    ops::{Unary, gelu::Gelu},
+};
 use crossover_cuda::{
     calls::{Cell, Program, own_product, programs},
     proof::{
         calls::{CallCase, random_call, random_convolution},
         custom::random_custom,
     },
-};
-use crossover_core::{
-    DType, Layout, Shape,
-    ops::{Unary, gelu::Gelu},
 };
 use crossover_plan::kernel::{Activation, BufferId, Call, CallOp, Operand};
 use libloading::Library;
@@ -182,7 +182,8 @@ fn product([batch, rows, depth, columns]: [usize; 4], linear: Option<(bool, Acti
     for (b, row, column) in
         (0..batch).flat_map(|b| (0..rows).flat_map(move |r| (0..columns).map(move |c| (b, r, c))))
     {
-        let factors = |k: usize| (left[(b * rows + row) * depth + k], right[(b * depth + k) * columns + column]);
+        let factors =
+            |k: usize| (left[(b * rows + row) * depth + k], right[(b * depth + k) * columns + column]);
         let mut sum = (0..depth).fold(0f32, |sum, k| factors(k).0.mul_add(factors(k).1, sum));
         if let Some((has_bias, activation)) = linear {
             sum = if has_bias { sum + bias[column] } else { sum };
@@ -206,8 +207,7 @@ fn product([batch, rows, depth, columns]: [usize; 4], linear: Option<(bool, Acti
         operands.push(operand(2, &[columns]));
         blocks.push(bytes(&bias));
     }
-    let op =
-        linear.map_or(CallOp::MatMul, |(bias, activation)| CallOp::Linear { bias, activation });
+    let op = linear.map_or(CallOp::MatMul, |(bias, activation)| CallOp::Linear { bias, activation });
     let call = Call {
         op,
         operands,
@@ -215,7 +215,12 @@ fn product([batch, rows, depth, columns]: [usize; 4], linear: Option<(bool, Acti
         layout: Layout::contiguous(Shape::from([batch, rows, columns])),
         dtype: DType::F32,
     };
-    CallCase { name: format!("product of {batch} x {rows} x {depth} x {columns}"), call, operands: blocks, want }
+    CallCase {
+        name: format!("product of {batch} x {rows} x {depth} x {columns}"),
+        call,
+        operands: blocks,
+        want,
+    }
 }
 
 #[test]

@@ -127,7 +127,8 @@ impl Executable for OwnCall {
         let output = launch.outputs()[0].address.0;
         // SAFETY: the launch was checked against the call, so every element lies inside its block; indices are clamped or
         // looked at before they are used.
-        let queued = unsafe { self.ready.queue(&self.open.gpu, 0..self.ready.len(), &inputs, output, scratch) };
+        let queued =
+            unsafe { self.ready.queue(&self.open.gpu, 0..self.ready.len(), &inputs, output, scratch) };
         self.ready.compilations.iter().for_each(|compilation| compilation.launched());
         if bytes > 0 {
             // In the order of the stream: the launches above come first.

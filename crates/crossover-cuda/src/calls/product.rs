@@ -28,10 +28,16 @@ const LARGE: u64 = 1 << 30;
 /// Elements up to which positions are counted in 32 bits.
 const REACH: u64 = 1 << 30;
 
-/// The text of the kernel, the same for every product.
-fn text() -> String {
-    let gelu = device_function(MapOp::Gelu, DType::F32).map_or_else(String::new, |f| f.source().to_string());
-    format!("{}\n{gelu}\n{PRODUCT}", elements(&[DType::F32], false).0)
+/// The text of the kernel, the same for every product with this activation.
+fn text(activation: Activation) -> String {
+    let source = || device_function(MapOp::Gelu, DType::F32).map(|f| f.source().to_string());
+    let (number, function) = match activation {
+        Activation::None => (0, None),
+        Activation::Relu => (1, None),
+        Activation::Gelu => (2, source()),
+    };
+    let opening = elements(&[DType::F32], false).0;
+    format!("{opening}\n{}\n#define ACTIVATION {number}\n\n{PRODUCT}", function.unwrap_or_default())
 }
 
 /// The program of a product, or `None` for one that is not our work: too large, of another dtype, transposed, or not made of
@@ -41,7 +47,11 @@ pub(crate) fn program(shape: &Shape) -> Option<Program> {
     let batch = u64::try_from(shape.batch).ok()?.max(1);
     let whole = |side: &Side| {
         let reach = side.step.unsigned_abs() * (batch - 1) + side.pitch.unsigned_abs() * rows.max(depth);
-        !side.transposed && side.alignment >= 16 && side.pitch % 4 == 0 && side.step % 4 == 0 && reach <= REACH
+        !side.transposed
+            && side.alignment >= 16
+            && side.pitch % 4 == 0
+            && side.step % 4 == 0
+            && reach <= REACH
     };
     let fits = shape.dtype == DType::F32
         && !shape.tf32
@@ -54,18 +64,13 @@ pub(crate) fn program(shape: &Shape) -> Option<Program> {
     if !fits {
         return None;
     }
-    let activation = match shape.activation {
-        Activation::None => 0,
-        Activation::Relu => 1,
-        Activation::Gelu => 2,
-    };
     let cells = Cells::new(false).input(0, 0).input(1, 0);
     let cells = if shape.bias { cells.input(2, 0) } else { cells.nothing() };
     let numbers = [rows as i64, columns as i64, depth as i64, left.pitch, right.pitch, left.step, right.step];
-    let cells = cells.output().indices(&numbers.map(|n| n as isize)).int(activation);
+    let cells = cells.output().indices(&numbers.map(|n| n as isize));
     let blocks = rows.div_ceil(SIDE) * columns.div_ceil(SIDE) * batch;
     let step = cells.step("product", usize::try_from(blocks).ok()?, THREADS).early();
-    Some(Program { text: text(), scratch: 0, steps: vec![step] })
+    Some(Program { text: text(shape.activation), scratch: 0, steps: vec![step] })
 }
 
 /// A product on its way through the compiler, or ready.
@@ -124,11 +129,13 @@ mod tests {
     }
 
     #[test]
-    fn one_block_per_tile_and_one_text_for_all() {
+    fn one_block_per_tile_and_one_text_per_activation() {
         let first = program(&shape(33, 64, 8)).unwrap();
         assert_eq!((first.steps[0].blocks, first.steps[0].threads), (2 * 2 * 3, 64));
-        let other = program(&Shape { bias: true, activation: Activation::Gelu, ..shape(32, 32, 4) }).unwrap();
+        let other = program(&Shape { bias: true, ..shape(32, 32, 4) }).unwrap();
         assert_eq!((other.text == first.text, other.steps[0].blocks), (true, 3));
+        let gelu = program(&Shape { activation: Activation::Gelu, ..shape(32, 32, 4) }).unwrap();
+        assert!(gelu.text.contains("xo_gelu_f32(float") && !first.text.contains("xo_gelu_f32(float"));
     }
 
     #[test]
