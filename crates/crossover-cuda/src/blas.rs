@@ -21,7 +21,7 @@ use libloading::Library;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use crate::{Error, Gpu, Result, budget::Budget, library, queue::Lane};
+use crate::{Error, Gpu, Result, budget::Budget, calls::product::OwnProduct, library, queue::Lane};
 
 const LIBRARY: &str = "libcublasLt";
 /// Most scratch memory that a product may ask for, in bytes: what the library recommends for Hopper.
@@ -181,7 +181,9 @@ pub(crate) struct Product {
     layouts: [Handle; 3],
     /// What the library offers, the one it thinks best first; at least one.
     candidates: Vec<Choice>,
-    /// The fastest of them, once they have been tried.
+    /// Our own kernel, which is tried after them.
+    own: Option<OwnProduct>,
+    /// The fastest of all of these, once they have been tried.
     chosen: OnceLock<usize>,
     layout_destroy: Destroy,
     product_destroy: Destroy,
@@ -204,7 +206,8 @@ impl Product {
     /// Bytes of scratch memory that it needs.
     pub(crate) fn workspace(&self) -> usize {
         match self.chosen.get() {
-            Some(&at) => self.candidates[at].workspace,
+            // Our own needs none.
+            Some(&at) => self.candidates.get(at).map_or(0, |choice| choice.workspace),
             None => self.candidates.iter().map(|choice| choice.workspace).max().unwrap_or(0),
         }
     }
@@ -262,6 +265,11 @@ fn scales(dtype: DType) -> ([u64; 2], [u64; 2]) {
         _ => u64::from(1f32.to_bits()),
     };
     ([one, 0], [0, 0])
+}
+
+/// Multiplications of a product.
+fn work(shape: &Shape) -> u64 {
+    shape.rows * shape.columns * shape.depth * shape.batch.max(1) as u64
 }
 
 fn check(call: &'static str, status: Status) -> Result<()> {
@@ -328,12 +336,17 @@ impl Blas {
         Ok(Blas { functions, handle, known: Mutex::default(), tries, _library: library })
     }
 
-    /// The product of a shape, described and chosen once.
-    pub(crate) fn product(&self, shape: &Shape) -> Result<Arc<Product>> {
+    /// The product of a shape, described and chosen once. `own` gives our own kernel for it, if there is one.
+    pub(crate) fn product(
+        &self,
+        shape: &Shape,
+        own: impl FnOnce() -> Option<OwnProduct>,
+    ) -> Result<Arc<Product>> {
         if let Some(found) = self.known.lock().get(shape) {
             return Ok(found.clone());
         }
-        let made = Arc::new(self.describe(shape)?);
+        let is_worth_it = self.tries && work(shape) >= WORTH_TRYING;
+        let made = Arc::new(self.describe(shape, if is_worth_it { own() } else { None })?);
         let mut known = self.known.lock();
         if known.len() >= PRODUCTS {
             known.clear();
@@ -342,7 +355,7 @@ impl Blas {
         Ok(made)
     }
 
-    fn describe(&self, shape: &Shape) -> Result<Product> {
+    fn describe(&self, shape: &Shape, own: Option<OwnProduct>) -> Result<Product> {
         let f = &self.functions;
         let Some((data, compute, scale)) = types(shape.dtype, shape.tf32) else {
             let why = format!("products of {} are not its work", shape.dtype);
@@ -353,6 +366,7 @@ impl Blas {
             description: ptr::null_mut(),
             layouts: [ptr::null_mut(); 3],
             candidates: Vec::new(),
+            own,
             chosen: OnceLock::new(),
             layout_destroy: f.layout_destroy,
             product_destroy: f.product_destroy,
@@ -451,8 +465,8 @@ impl Blas {
         if product.candidates.is_empty() {
             return Err(Error::Library { library: LIBRARY, why: format!("no algorithm for {shape:?}") });
         }
-        let work = shape.rows * shape.columns * shape.depth * shape.batch.max(1) as u64;
-        if product.candidates.len() == 1 || work < WORTH_TRYING || !self.tries {
+        let is_alone = product.candidates.len() == 1 && product.own.is_none();
+        if is_alone || work(shape) < WORTH_TRYING || !self.tries {
             product.candidates.truncate(1);
             let _ = product.chosen.set(0);
         }
@@ -470,7 +484,7 @@ impl Blas {
             None => unsafe { self.try_all(gpu, product, run)? },
         };
         // SAFETY: the caller's contract.
-        unsafe { self.start(gpu, product, &product.candidates[at], run) }
+        unsafe { self.start(gpu, product, at, run) }
     }
 
     /// Tries the algorithms one after the other and keeps the fastest.
@@ -495,22 +509,25 @@ impl Blas {
         }
         let Ok(address) = taken else { return Ok(0) };
         let delay = Delay { gpu, address };
-        for (at, choice) in product.candidates.iter().enumerate() {
-            if best.is_some() && began.elapsed().as_secs_f64() * 1e3 > PATIENCE {
-                break;
+        let offered = product.candidates.len();
+        for at in 0..offered + usize::from(product.own.is_some()) {
+            // Our own is tried however long the others took.
+            if best.is_some() && at < offered && began.elapsed().as_secs_f64() * 1e3 > PATIENCE {
+                continue;
             }
             // SAFETY: the caller's contract.
-            match unsafe { self.time(&delay, product, choice, run) } {
+            match unsafe { self.time(&delay, product, at, run) } {
+                // Our own also starts while the kernel before it ends, which runs of one product do not show.
                 Ok(taken)
                     if best.is_none_or(|(least, first)| {
-                        taken < if first == 0 { least * CLEARLY } else { least }
+                        taken < if first == 0 && at < offered { least * CLEARLY } else { least }
                     }) =>
                 {
                     best = Some((taken, at))
                 }
                 Ok(_) => {}
                 // One that does not work after all is not chosen.
-                Err(error) if matches!(error, Error::Library { .. }) => last = Some(error),
+                Err(error) if at == offered || matches!(error, Error::Library { .. }) => last = Some(error),
                 Err(error) => return Err(error),
             }
         }
@@ -525,7 +542,7 @@ impl Blas {
     ///
     /// # Safety
     /// As for `run`.
-    unsafe fn time(&self, delay: &Delay<'_>, product: &Product, choice: &Choice, run: Run) -> Result<f64> {
+    unsafe fn time(&self, delay: &Delay<'_>, product: &Product, at: usize, run: Run) -> Result<f64> {
         let gpu = delay.gpu;
         let several = |runs: u32| {
             if runs > 1 {
@@ -536,7 +553,7 @@ impl Blas {
             let begin = gpu.record()?;
             for _ in 0..runs {
                 // SAFETY: the caller's contract.
-                unsafe { self.start(gpu, product, choice, run)? };
+                unsafe { self.start(gpu, product, at, run)? };
             }
             let end = gpu.record()?;
             gpu.synchronise()?;
@@ -552,7 +569,13 @@ impl Blas {
     ///
     /// # Safety
     /// As for `run`.
-    unsafe fn start(&self, gpu: &Gpu, product: &Product, choice: &Choice, run: Run) -> Result<()> {
+    unsafe fn start(&self, gpu: &Gpu, product: &Product, at: usize, run: Run) -> Result<()> {
+        let Some(choice) = product.candidates.get(at) else {
+            let missing = || Error::Library { library: LIBRARY, why: format!("it has no algorithm {at}") };
+            let own = product.own.as_ref().ok_or_else(missing)?;
+            // SAFETY: the caller's contract.
+            return unsafe { own.start(gpu, run) };
+        };
         let Run { dtype, addresses: [left, right, result], bias, workspace } = run;
         let (one, zero) = scales(dtype);
         let _named = match bias {

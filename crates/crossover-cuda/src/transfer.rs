@@ -29,8 +29,6 @@ use crate::{
 
 /// Largest copy that goes through the ring, and the size of its blocks.
 pub(crate) const SMALL: usize = 64 << 10;
-/// Bytes of a large download that are entered before they are copied.
-const ENTERED: usize = 8 << 20;
 /// Blocks in the ring: so many small uploads may be on their way.
 const RING: usize = 32;
 
@@ -94,16 +92,14 @@ pub(crate) struct Transfers {
     /// Each made by the first large copy that way; `None` where there is no page-locked memory to be had.
     up: OnceLock<Option<Crew>>,
     down: OnceLock<Option<Crew>>,
-    /// Threads that enter memory which bytes on their way down will go to.
-    enter: OnceLock<Option<Crew>>,
 }
 
 impl Transfers {
     pub(crate) fn new(gpu: &Gpu, device: Device) -> Transfers {
         let (ring, back) = (Mutex::default(), Mutex::default());
-        let (up, down, enter) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        let (up, down) = (OnceLock::new(), OnceLock::new());
         let clock = Clock::default();
-        Transfers { gpu: gpu.clone(), device, clock, ranges: Arc::default(), ring, back, up, down, enter }
+        Transfers { gpu: gpu.clone(), device, clock, ranges: Arc::default(), ring, back, up, down }
     }
 
     /// Makes a copy on a lane, which a session that records is told about.
@@ -139,7 +135,6 @@ impl Transfers {
         let crew = match direction {
             Direction::Down => &self.down,
             Direction::Up => &self.up,
-            Direction::Enter => &self.enter,
         };
         crew.get_or_init(|| Crew::new(&self.gpu, direction).ok()).as_ref()
     }
@@ -200,15 +195,19 @@ impl Transfers {
         }
     }
 
-    /// Copies a part of something large, on the lane up; kernels are not told.
+    /// Starts to copy a part of something large, on the lane up; kernels are not told. All of it is queued on the lane when the
+    /// answer has been waited for, or now if there is none.
     ///
     /// # Safety
     /// The bytes stay as they are until the lane has passed.
-    pub(crate) unsafe fn upload_part(&self, from: &[u8], to: u64) -> Result<()> {
+    pub(crate) unsafe fn upload_part(&self, from: &[u8], to: u64) -> Result<Option<Pending>> {
         match self.crew(Direction::Up).filter(|_| !self.is_pinned(from)) {
-            Some(crew) => crew.copy(from.as_ptr() as usize, to, from.len()),
-            // SAFETY: both sides have the bytes, and the caller keeps the host's.
-            None => unsafe { self.gpu.copy_up(from.as_ptr(), to, from.len(), Lane::Up) },
+            Some(crew) => Ok(Some(crew.begin(from.as_ptr() as usize, to, from.len()))),
+            None => {
+                // SAFETY: both sides have the bytes, and the caller keeps the host's.
+                unsafe { self.gpu.copy_up(from.as_ptr(), to, from.len(), Lane::Up)? };
+                Ok(None)
+            }
         }
     }
 
@@ -243,21 +242,8 @@ impl Transfers {
 
     /// Copies on the lane down, and waits.
     fn fetch(&self, from: u64, to: &mut [u8]) -> Result<()> {
-        match self.crew(Direction::Down).zip(self.crew(Direction::Enter)) {
-            Some((down, enter)) => {
-                // Fresh memory takes longer to enter than to fill, so others go ahead, a part at a time.
-                let host = to.as_mut_ptr() as usize;
-                let part = |at: usize| (host + at, ENTERED.min(to.len() - at));
-                let starts = (0..to.len()).step_by(ENTERED);
-                let entering = starts.clone().map(|at| enter.begin(part(at).0, 0, part(at).1));
-                let mut copies = Vec::new();
-                for (at, entered) in starts.zip(entering.collect::<Vec<_>>()) {
-                    entered.wait()?;
-                    let (host, bytes) = part(at);
-                    copies.push(down.begin(host, from + at as u64, bytes));
-                }
-                copies.into_iter().try_for_each(Pending::wait)
-            }
+        match self.crew(Direction::Down) {
+            Some(crew) => crew.copy(to.as_mut_ptr() as usize, from, to.len()),
             None => {
                 // SAFETY: both sides have the bytes; the lane is waited for before the borrow ends.
                 unsafe { self.gpu.copy_down(from, to.as_mut_ptr(), to.len(), Lane::Down)? };

@@ -275,7 +275,7 @@ impl Signature {
     }
 }
 
-/// Bytes a load must have; the key of a random step is two words.
+/// Bytes a load must have; the key of a random step is two words, and what is looked up has all its entries.
 fn load_bytes(kernel: &Fused, load: &Load) -> usize {
     let position = kernel.loads.iter().position(|l| std::ptr::eq(l, load));
     let is_key = kernel
@@ -283,9 +283,18 @@ fn load_bytes(kernel: &Fused, load: &Load) -> usize {
         .iter()
         .any(|s| matches!(s.op, StepOp::Random { key, .. } if Some(key as usize) == position));
     if is_key {
-        (load.window.offset + 2) * load.dtype.size()
-    } else {
-        window_bytes(&kernel.space, &load.window, load.dtype)
+        return (load.window.offset + 2) * load.dtype.size();
+    }
+    // The window of a load that is looked up is that of its first entry.
+    let entries = kernel.steps.iter().find_map(|s| match s.op {
+        StepOp::Take { from, stride, length, .. } if Some(from as usize) == position => {
+            Some(stride * length.saturating_sub(1))
+        }
+        _ => None,
+    });
+    match window_bytes(&kernel.space, &load.window, load.dtype) {
+        0 => 0,
+        bytes => bytes + entries.unwrap_or(0) * load.dtype.size(),
     }
 }
 

@@ -489,7 +489,7 @@ impl Executor {
         };
         if device != Device::HOST {
             let both = course.decision.as_ref().is_none_or(|d| d.devices.get(at + 1) == d.devices.get(at));
-            if both && self.launch_folded(device, prepared, at, launch, buffers, scalars)? {
+            if both && self.launch_folded(device, course, prepared, at, launch, buffers, scalars)? {
                 self.machine.tell(device);
                 return Ok(true);
             }
@@ -510,10 +510,12 @@ impl Executor {
         Ok(false)
     }
 
-    /// Launches one call for this launch and the next, if the plan has one and the device can do it.
+    /// Launches one kernel for this launch and the next, if the plan has one and the device can do it.
+    #[allow(clippy::too_many_arguments)]
     fn launch_folded(
         &self,
         device: Device,
+        course: &Course,
         prepared: &Prepared,
         at: usize,
         launch: &PlannedLaunch,
@@ -526,7 +528,9 @@ impl Executor {
             return Ok(false);
         }
         let backend = &**self.machine.backend(device);
-        let Some((executable, signature)) = prepared.folded(at, device.0, backend) else {
+        prepared.begin(device.0, backend);
+        let wait = course.placement != Placement::Auto;
+        let Some((executable, signature)) = prepared.folded(at, device.0, backend, wait) else {
             return Ok(false);
         };
         let fresh: SmallVec<[BufferId; 1]> =

@@ -109,7 +109,11 @@ impl Prepared {
         if self.begun[device].load(Ordering::Relaxed) || self.begun[device].swap(true, Ordering::Relaxed) {
             return;
         }
-        for (slots, launch) in self.slots.iter().zip(&self.plan.launches) {
+        // What does the work of two comes first: it is wanted first.
+        let folds = self.folds.iter().zip(&self.plan.launches).filter_map(|(fold, launch)| {
+            Some((&fold.as_ref()?.0, &**launch.fold.as_ref()?)).map(|(slots, fold)| (slots, &fold.launch))
+        });
+        for (slots, launch) in folds.chain(self.slots.iter().zip(&self.plan.launches)) {
             let slot = &slots[device];
             if slot.ready.get().is_some() || slot.coming.get().is_some() {
                 continue;
@@ -147,12 +151,14 @@ impl Prepared {
         Ok(Some(&**slot.ready.get_or_init(|| Arc::from(made))))
     }
 
-    /// The call that does the work of a launch and the next, where the plan has one and the device can do it.
+    /// What does the work of a launch and the next, where the plan has it and the device can do it. Without `wait`, `None`
+    /// if it is still being made ready.
     pub(crate) fn folded(
         &self,
         launch: usize,
         device: usize,
         backend: &dyn Backend,
+        wait: bool,
     ) -> Option<(&dyn Executable, &Signature)> {
         let (slots, signature) = self.folds[launch].as_ref()?;
         let slot = &slots[device];
@@ -161,7 +167,12 @@ impl Prepared {
         }
         if slot.ready.get().is_none() {
             let fold = self.plan.launches[launch].fold.as_ref()?;
-            match backend.prepare(&fold.launch.kernel) {
+            let made = match slot.coming.get() {
+                Some(coming) if !wait && !coming.is_ready() => return None,
+                Some(coming) => coming.wait(),
+                None => backend.prepare(&fold.launch.kernel),
+            };
+            match made {
                 Ok(made) => drop(slot.ready.set(Arc::from(made))),
                 // Two kernels do the same; only what may pass is tried again.
                 Err(error) => slot.refuse(&error),
