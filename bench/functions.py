@@ -28,6 +28,14 @@ class Function:
     operands: int = 1
     # Elements of the result are as many as those of the operand; a reduction has one.
     reduces: bool = False
+    # Other operands than evenly random ones: from a generator and a size.
+    make: Callable | None = None
+
+
+def exact_factors(rng, size):
+    """Signs, and a few factors of two: every product of them is exact, in any order."""
+    exponents = rng.integers(-1, 2, size) * (rng.random(size) < 5e-4)
+    return rng.choice([-1.0, 1.0], size) * np.exp2(exponents)
 
 
 def erf(x):
@@ -108,7 +116,7 @@ FUNCTIONS = [
     same("remainder", 0.5, 99, operands=2),
     same("subtract", -9, 9, operands=2),
     same("sum", 0, 1, reduces=True),
-    Function("prod", 0.999999, 1.000001, np.prod, np.prod, "prod", reduces=True),
+    Function("prod", -2, 2, np.prod, np.prod, "prod", reduces=True, make=exact_factors),
     Function("min", -9, 9, np.min, np.min, "amin", reduces=True),
     Function("max", -9, 9, np.max, np.max, "amax", reduces=True),
     same("mean", 0, 1, reduces=True),
@@ -132,7 +140,8 @@ def inputs(function, dtype, size):
 
     def make(rng):
         names = ["x", "y"][: function.operands]
-        return {name: rng.uniform(function.low, function.high, size).astype(dtype) for name in names}
+        draw = function.make or (lambda rng, size: rng.uniform(function.low, function.high, size))
+        return {name: draw(rng, size).astype(dtype) for name in names}
 
     return make
 

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 
 use crate::step::{self, Finding};
-use crate::{banned, deps, package, paint, performance, reference, sizes, vector, workspace};
+use crate::{banned, deps, package, paint, performance, reference, regret, sizes, vector, workspace};
 
 /// Judge the code without running it: format, lints, layering, sizes, vectorisation.
 ///
@@ -38,6 +38,8 @@ pub enum Step {
     Banned,
     /// Pages of figures say what the result files say
     Performance,
+    /// The chart of placement says what the result files say
+    Placement,
     /// The pages of the reference say what the op table says
     Reference,
     /// Every published crate can be packaged
@@ -65,6 +67,7 @@ impl Step {
             Self::Sizes => sizes::check(),
             Self::Banned => banned::check(),
             Self::Performance => performance::check(),
+            Self::Placement => regret::check(),
             Self::Reference => reference::check(),
             Self::Package => package::check(),
             Self::Clippy => {

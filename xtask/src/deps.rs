@@ -10,7 +10,7 @@ use crate::workspace::{Metadata, Package};
 
 /// The layers, bottom first. Crates of one layer never see each other.
 const LAYERS: [&[&str]; 9] = [
-    &["crossover-core"],
+    &["crossover-core", "crossover-macros"],
     &["crossover-io", "crossover-plan"],
     &["crossover-codegen", "crossover-runtime"],
     &["crossover-cpu", "crossover-cuda"],

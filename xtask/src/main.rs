@@ -19,6 +19,7 @@ mod paint;
 mod performance;
 mod portability;
 mod reference;
+mod regret;
 mod sizes;
 mod sources;
 mod step;
@@ -56,6 +57,8 @@ enum Command {
     Deps,
     /// Rewrite docs/performance.md and the README's table from bench/results
     Performance,
+    /// Rewrite the chart and figures of docs/placement.md from bench/results
+    Placement,
     /// Rewrite docs/reference/ from the op table
     Reference,
     Page(page::Arguments),
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
         Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Deps => check::run_one(check::Step::Deps),
         Command::Performance => performance::run(),
+        Command::Placement => regret::run(),
         Command::Reference => reference::run(),
         Command::Differential(arguments) => differential::run(&arguments),
         Command::Page(arguments) => page::run(&arguments),

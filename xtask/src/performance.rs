@@ -57,7 +57,7 @@ fn pages() -> Result<Vec<(String, String)>> {
 }
 
 /// The result file of a kind with the latest name, which ends in its date.
-fn newest(kind: &str) -> Result<Option<(String, Value)>> {
+pub(crate) fn newest(kind: &str) -> Result<Option<(String, Value)>> {
     let folder = workspace::root().join("bench/results");
     let mut files: Vec<PathBuf> = fs::read_dir(&folder)
         .map(|entries| entries.filter_map(|e| Some(e.ok()?.path())).collect())

@@ -278,7 +278,8 @@ impl Array {
         loop {
             eval::node_for(&self.version(), Wanted::OnHost)?;
             let mut version = self.cell.version.lock();
-            if let Some(buffer) = Arc::get_mut(&mut version).and_then(Node::buffer_mut).and_then(Arc::get_mut)
+            if let Some(buffer) =
+                Arc::get_mut(&mut version).and_then(Node::buffer_mut).and_then(Buffer::exclusive)
             {
                 write(buffer.host_bytes_mut().map_err(wrap)?);
                 return Ok(());

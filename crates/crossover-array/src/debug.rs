@@ -19,7 +19,7 @@ use half::{bf16, f16};
 use rustc_hash::FxHashSet;
 
 use crate::{
-    Array, Error, Result, eval,
+    Array, Error, Result, config, eval,
     node::{Arg, Args, Node, State},
     runtime::Runtime,
 };
@@ -34,13 +34,6 @@ pub(crate) struct Debug {
 }
 
 impl Debug {
-    /// As the environment asks: `CROSSOVER_EAGER=1`, `CROSSOVER_NAN=1`.
-    pub fn from_environment() -> Debug {
-        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
-        let refuse_nan = is_set("CROSSOVER_NAN");
-        Debug { eager: refuse_nan || is_set("CROSSOVER_EAGER"), refuse_nan }
-    }
-
     /// Makes operations ask their runtime from now on, if this one is not lazy.
     pub fn watch(self) -> Debug {
         if self.eager {
@@ -67,7 +60,7 @@ pub(crate) fn settle(node: &Arc<Node>) {
 #[cold]
 fn settle_watched(node: &Arc<Node>) {
     if WATCHED.load(Ordering::Relaxed) == UNKNOWN {
-        let state = if Debug::from_environment().eager { ON } else { OFF };
+        let state = if config::is_eager() { ON } else { OFF };
         // Whoever has made an eager runtime meanwhile is right.
         let _ = WATCHED.compare_exchange(UNKNOWN, state, Ordering::Relaxed, Ordering::Relaxed);
     }

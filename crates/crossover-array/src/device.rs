@@ -87,17 +87,6 @@ pub fn with_device<T>(device: Device, body: impl FnOnce() -> T) -> T {
     body()
 }
 
-/// What `CROSSOVER_DEVICE` says.
-pub(crate) fn from_environment() -> Result<Device, crossover_runtime::Error> {
-    match std::env::var("CROSSOVER_DEVICE") {
-        Ok(text) if !text.is_empty() => text.parse().map_err(|reason| crossover_runtime::Error::NoDevice {
-            device: text,
-            reason: format!("the variable CROSSOVER_DEVICE names it, and {reason}"),
-        }),
-        _ => Ok(Device::Auto),
-    }
-}
-
 /// The machine's number of a device that must be there.
 pub(crate) fn resolve(
     device: Device,
@@ -187,6 +176,7 @@ impl Array {
         let buffer = runtime.adopt(held.clone(), location)?;
         if device != Device::Auto {
             buffer.on(target).map_err(wrap)?;
+            runtime.machine().tell(target);
         }
         if Arc::ptr_eq(&held, &buffer) {
             return Ok(self.clone());

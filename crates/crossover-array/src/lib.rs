@@ -19,6 +19,7 @@ mod assign;
 mod axes;
 mod blame;
 mod compose;
+mod config;
 mod contract;
 mod convert;
 mod creation;
@@ -35,6 +36,7 @@ mod interop;
 pub mod io;
 mod join;
 pub mod linalg;
+mod load;
 mod logic;
 mod lookup;
 mod mask;
@@ -44,8 +46,10 @@ mod operand;
 mod operators;
 mod order;
 mod pinned;
+mod pressure;
 mod print;
 mod profiles;
+mod publish;
 pub mod random;
 mod rearrange;
 mod reduce;
@@ -61,6 +65,7 @@ mod views;
 pub use ahead::Evaluation;
 pub use array::{Array, eval_all};
 pub use axes::{Axes, Dims, keepdims};
+pub use config::{Origin, Precision, Setting, config_files};
 pub use contract::einsum;
 pub use crossover_core::{
     DType, Element, Graph, Kind, Number, Scalar, Shape,
@@ -68,17 +73,24 @@ pub use crossover_core::{
     custom::{CustomKernel, Grid, Inputs as KernelInputs, Output as KernelOutput},
 };
 pub use crossover_cpu::Simd;
-pub use crossover_runtime::{DeviceMemory, KernelEntry, KernelRecord, Profile, calibrate::Effort};
+pub use crossover_cuda::GpuLoad;
+pub use crossover_runtime::{
+    DeviceMemory, Hysteresis, KernelEntry, KernelRecord, Profile, Recording,
+    calibrate::Effort,
+    memory::{self, Growth, Limit},
+};
 pub use debug::NanOrigin;
 pub use device::{Device, gpu_gaps, gpus, with_device};
 pub use error::{Error, Result};
 pub use half::{bf16, f16};
 pub use index::{Index, Indices};
+pub use load::Utilization;
 pub use lookup::Scatter;
 pub use num_complex::Complex;
 pub use operand::{Bound, Operand};
 pub use order::Side;
 pub use pinned::Pinned;
+pub use publish::{ProcessDecision, ProcessKernel, ProcessMemory, ProcessStats, processes};
 pub use random::Key;
 pub use rows::Rows;
 pub use runtime::{Builder, Runtime};

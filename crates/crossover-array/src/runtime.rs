@@ -3,6 +3,7 @@
 use std::{
     cell::RefCell,
     panic::Location,
+    path::PathBuf,
     sync::{Arc, OnceLock},
 };
 
@@ -10,9 +11,17 @@ use crossover_core::Graph;
 use crossover_cpu::{CpuBackend, Simd};
 use crossover_cuda::CudaBackend;
 use crossover_plan::Options;
-use crossover_runtime::{Backend, Buffer, Executor, KernelRecord, Machine, Outputs, Placement, Wanted};
+use crossover_runtime::{
+    Backend, Buffer, Executor, Hysteresis, KernelRecord, Machine, Outputs, Placement, Recording, Wanted,
+    memory::{Growth, Limit, Limits},
+};
 
-use crate::{Device, Error, Result, debug::Debug, device, profiles};
+use crate::{
+    Device, Error, Precision, Result, Setting,
+    config::{self, Resolved, Settings},
+    debug::Debug,
+    device, profiles, publish,
+};
 
 /// Devices and options for evaluating arrays.
 ///
@@ -33,22 +42,20 @@ pub struct Runtime {
     device: Option<Choice>,
     /// Threads of the host.
     threads: usize,
+    settings: Arc<Resolved>,
 }
 
-/// A device, or what is wrong with the variable that was to name it.
+/// A device, or what is wrong with the settings.
 type Choice = std::result::Result<Device, crossover_runtime::Error>;
 
 /// What a [`Runtime`] is made with.
+///
+/// What it does not say comes from the environment, from `crossover.toml` in the current directory and from the user's
+/// `crossover/config.toml`, in this order; see [`Runtime::settings`].
 #[derive(Debug, Clone, Default)]
 pub struct Builder {
-    threads: Option<usize>,
-    simd: Option<Simd>,
-    fusion: Option<bool>,
-    memory_budget: Option<u64>,
-    eager: Option<bool>,
-    refuse_nan: Option<bool>,
-    device: Option<Device>,
-    deterministic: Option<bool>,
+    asked: Settings,
+    replay: Option<PathBuf>,
 }
 
 thread_local! {
@@ -70,7 +77,8 @@ impl Runtime {
     /// A runtime around an executor made elsewhere.
     pub fn from_executor(executor: Executor) -> Runtime {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Runtime { executor: Arc::new(executor), device: None, debug: Debug::default(), threads }
+        let settings = Arc::default();
+        Runtime { executor: Arc::new(executor), device: None, debug: Debug::default(), threads, settings }
     }
 
     /// The runtime of the innermost [`scope`](Runtime::scope) on this thread, or the shared one.
@@ -88,9 +96,32 @@ impl Runtime {
         }
         SHARED
             .get_or_init(|| {
-                Runtime::builder().build().expect("a host runtime needs nothing that can be missing")
+                // Whoever evaluates something is told what is wrong with the settings.
+                Runtime::builder().build().unwrap_or_else(|error| Runtime::refusing(error.kind().clone()))
             })
             .clone()
+    }
+
+    /// A runtime that refuses to evaluate anything, with this error.
+    fn refusing(error: crossover_runtime::Error) -> Runtime {
+        let host: Arc<dyn Backend> = Arc::new(CpuBackend::new());
+        let machine = Machine::new(host, Vec::new()).expect("a CPU is a host");
+        let executor = Executor::new(machine, Options::default(), Placement::Host);
+        Runtime { device: Some(Err(error)), ..Runtime::from_executor(executor) }
+    }
+
+    /// The settings in effect, with who set each: the program, a variable of the environment, a file, or nobody.
+    ///
+    /// ```
+    /// use crossover_array::{Origin, Runtime};
+    /// let runtime = Runtime::builder().threads(3).build()?;
+    /// let settings = runtime.settings();
+    /// let threads = settings.iter().find(|setting| setting.name == "threads").unwrap();
+    /// assert_eq!((threads.value.as_str(), &threads.origin), ("3", &Origin::Builder));
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    pub fn settings(&self) -> Vec<Setting> {
+        self.settings.list()
     }
 
     /// Runs a closure with this runtime current on this thread.
@@ -126,6 +157,20 @@ impl Runtime {
         &self.executor
     }
 
+    /// Where the plans that this runtime still has in memory ran last: to be [saved](Recording::save), and
+    /// [replayed](Builder::replay) by another process.
+    ///
+    /// ```
+    /// use crossover_array::{Array, Runtime};
+    /// let runtime = Runtime::builder().threads(1).build()?;
+    /// runtime.scope(|| Array::linspace(0.0, 1.0, 1000).exp().eval().map(drop))?;
+    /// assert_eq!(runtime.recorded().len(), 1);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    pub fn recorded(&self) -> Recording {
+        self.executor.recorded()
+    }
+
     /// The kernels that GPUs have compiled for this runtime so far, most launched first.
     ///
     /// ```
@@ -143,6 +188,10 @@ impl Runtime {
             records.into_iter().map(move |record| (Device::Cuda(device.0 - 1), record))
         })
         .collect()
+    }
+
+    pub(crate) fn shared_executor(&self) -> &Arc<Executor> {
+        &self.executor
     }
 
     pub(crate) fn threads(&self) -> usize {
@@ -208,19 +257,19 @@ impl Runtime {
 impl Builder {
     /// Number of threads; one runs everything on the caller.
     pub fn threads(mut self, threads: usize) -> Builder {
-        self.threads = Some(threads);
+        self.asked.threads = Some(threads);
         self
     }
 
     /// Instruction set, at most what the machine has. Bits do not change.
     pub fn simd(mut self, simd: Simd) -> Builder {
-        self.simd = Some(simd);
+        self.asked.simd = Some(simd);
         self
     }
 
     /// Whether operations share kernels. Bits do not change.
     pub fn fusion(mut self, fusion: bool) -> Builder {
-        self.fusion = Some(fusion);
+        self.asked.fusion = Some(fusion);
         self
     }
 
@@ -234,12 +283,12 @@ impl Builder {
     /// # Ok::<(), crossover_array::Error>(())
     /// ```
     pub fn memory_budget(mut self, bytes: u64) -> Builder {
-        self.memory_budget = Some(bytes);
+        self.asked.host_memory_limit = Some(Limit::Bytes(bytes));
         self
     }
 
     /// Whether every operation is computed where it is written, so that one that fails names its line at once; for
-    /// debugging. By default if the environment has `CROSSOVER_EAGER=1`. Bits do not change.
+    /// debugging. Off by default. Bits do not change.
     ///
     /// ```
     /// use crossover_array::{Array, Runtime, linalg};
@@ -251,12 +300,12 @@ impl Builder {
     /// # Ok::<(), crossover_array::Error>(())
     /// ```
     pub fn eager(mut self, eager: bool) -> Builder {
-        self.eager = Some(eager);
+        self.asked.eager = Some(eager);
         self
     }
 
     /// Whether a NaN made of operands without one is an error, which names the line that made it; implies
-    /// [`eager`](Builder::eager). By default if the environment has `CROSSOVER_NAN=1`.
+    /// [`eager`](Builder::eager). Off by default.
     ///
     /// ```
     /// use crossover_array::{Array, Runtime};
@@ -266,12 +315,11 @@ impl Builder {
     /// # Ok::<(), crossover_array::Error>(())
     /// ```
     pub fn refuse_nan(mut self, refuse_nan: bool) -> Builder {
-        self.refuse_nan = Some(refuse_nan);
+        self.asked.refuse_nan = Some(refuse_nan);
         self
     }
 
-    /// Where to compute. By default what `CROSSOVER_DEVICE` says (`auto`, `cpu`, `cuda`, `cuda:1`), and
-    /// [`Device::Auto`] where it is not set. With [`Device::Cpu`] the runtime has no GPU at all.
+    /// Where to compute. By default [`Device::Auto`]. With [`Device::Cpu`] the runtime has no GPU at all.
     ///
     /// ```
     /// use crossover_array::{Array, Device, Runtime};
@@ -281,13 +329,13 @@ impl Builder {
     /// # Ok::<(), crossover_array::Error>(())
     /// ```
     pub fn device(mut self, device: Device) -> Builder {
-        self.device = Some(device);
+        self.asked.device = Some(device);
         self
     }
 
     /// Whether matrix products, transforms and decompositions are placed by a rule that knows no times, so that a program gives
-    /// the same bits in every run on machines with the same devices. Everything else does anyway. By default if the environment
-    /// has `CROSSOVER_DETERMINISTIC=1`.
+    /// the same bits in every run on machines with the same devices. Everything else does anyway. Ways to
+    /// multiply are not tried out, and a call whose device fails is an error. Off by default.
     ///
     /// ```
     /// use crossover_array::{Array, Runtime};
@@ -297,7 +345,89 @@ impl Builder {
     /// # Ok::<(), crossover_array::Error>(())
     /// ```
     pub fn deterministic(mut self, deterministic: bool) -> Builder {
-        self.deterministic = Some(deterministic);
+        self.asked.deterministic = Some(deterministic);
+        self
+    }
+
+    /// Whether a GPU may be used: `false` is [`Device::Cpu`], `true` leaves it to the runtime.
+    ///
+    /// ```
+    /// use crossover_array::Runtime;
+    /// assert_eq!(Runtime::builder().gpu(false).build()?.device_count(), 0);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    pub fn gpu(self, gpu: bool) -> Builder {
+        self.device(if gpu { Device::Auto } else { Device::Cpu })
+    }
+
+    /// How exactly products of `f32` matrices are computed on a GPU. By default exactly.
+    pub fn precision(mut self, precision: Precision) -> Builder {
+        self.asked.precision = Some(precision);
+        self
+    }
+
+    /// How much of a GPU's memory may be used: a share of all there is, or bytes.
+    ///
+    /// ```
+    /// use crossover_array::{Limit, Runtime};
+    /// let half = Runtime::builder().memory_limit(Limit::Share(0.5)).build()?;
+    /// let settings = half.settings();
+    /// assert!(settings.iter().any(|s| s.name == "memory_limit" && s.value == "50%"));
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    pub fn memory_limit(mut self, limit: Limit) -> Builder {
+        self.asked.memory_limit = Some(limit);
+        self
+    }
+
+    /// Whether GPU memory is taken as it is needed, or all of the limit at once.
+    pub fn memory_growth(mut self, growth: Growth) -> Builder {
+        self.asked.memory_growth = Some(growth);
+        self
+    }
+
+    /// Bytes moved and operations up to which a plan on the host's own data stays there unexamined. By default 32768.
+    pub fn threshold_small(mut self, small: u64) -> Builder {
+        self.asked.threshold_small = Some(small);
+        self
+    }
+
+    /// When a plan that has run on one device moves to another: what it must gain. By default 20 µs and 15% (4% if it goes
+    /// back to the host altogether).
+    ///
+    /// ```
+    /// use crossover_array::{Hysteresis, Runtime};
+    /// let restless = Hysteresis { share: 0.0, home: 0.0, nanoseconds: 1000.0 };
+    /// let runtime = Runtime::builder().thresholds(restless).build()?;
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    pub fn thresholds(mut self, thresholds: Hysteresis) -> Builder {
+        self.asked.threshold_share = Some(thresholds.share);
+        self.asked.threshold_home = Some(thresholds.home);
+        self.asked.threshold_gain = Some(thresholds.nanoseconds / 1e3);
+        self
+    }
+
+    /// Runs plans where they ran when they were [recorded](Runtime::recorded), whatever has been measured since. Plans that are not in
+    /// the file are placed as usual. Ways to multiply are not tried out.
+    ///
+    /// ```
+    /// use crossover_array::{Array, Runtime};
+    /// let file = std::env::temp_dir().join(format!("plans-{}.txt", std::process::id()));
+    /// Array::linspace(0.0, 1.0, 100_000).exp().sum(()).eval()?;
+    /// Runtime::current().recorded().save(&file)?;
+    /// let again = Runtime::builder().replay(&file).build()?;
+    /// # std::fs::remove_file(file)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn replay(mut self, file: impl Into<PathBuf>) -> Builder {
+        self.replay = Some(file.into());
+        self
+    }
+
+    /// Whether the kernels that run are recorded and published for `crossover top`.
+    pub fn profiling(mut self, profiling: bool) -> Builder {
+        self.asked.profiling = Some(profiling);
         self
     }
 
@@ -305,33 +435,92 @@ impl Builder {
     #[track_caller]
     pub fn build(self) -> Result<Runtime> {
         let location = Location::caller();
+        let wrap = |error| Error::new(error, location);
+        let mut resolved = config::resolve(&self.asked).map_err(wrap)?;
+        let given = resolved.settings.clone();
         let mut cpu = CpuBackend::builder();
-        if let Some(threads) = self.threads {
+        if let Some(threads) = given.threads {
             cpu = cpu.threads(threads);
         }
-        if let Some(simd) = self.simd {
+        if let Some(simd) = given.simd {
             cpu = cpu.simd(simd);
         }
-        if let Some(bytes) = self.memory_budget {
-            cpu = cpu.memory_budget(bytes);
+        match given.host_memory_limit {
+            Some(Limit::Bytes(bytes)) => cpu = cpu.memory_budget(bytes),
+            Some(share) => {
+                let total = Backend::memory(&CpuBackend::new()).map_or(u64::MAX, |memory| memory.total);
+                cpu = cpu.memory_budget(share.of(total));
+            }
+            None => {}
         }
-        let cpu = cpu.build().map_err(|e| Error::new(e, location))?;
+        let cpu = cpu.build().map_err(wrap)?;
         let threads = cpu.threads();
+        let simd = cpu.simd();
         let host: Arc<dyn Backend> = Arc::new(cpu);
-        let device = self.device.map_or_else(device::from_environment, Ok);
+        let device = given.device.unwrap_or_default();
+        let deterministic = given.deterministic.unwrap_or(false);
         // Devices are opened when something is to run there; until then they are names.
-        let visible = if matches!(device, Ok(Device::Cpu)) { 0 } else { CudaBackend::visible() };
-        let gpu = |ordinal| Arc::new(CudaBackend::new(ordinal as i32)) as Arc<dyn Backend>;
-        let machine = Machine::new(host, (0..visible).map(gpu).collect());
-        let machine = machine.map_err(|e| Error::new(e, location))?;
-        let asked = std::env::var_os("CROSSOVER_DETERMINISTIC").is_some_and(|value| value == "1");
-        let deterministic = self.deterministic.unwrap_or(asked);
-        let options = Options { fusion: self.fusion.unwrap_or(true) };
-        let given = Debug::from_environment();
-        let refuse_nan = self.refuse_nan.unwrap_or(given.refuse_nan);
-        let debug = Debug { eager: refuse_nan || self.eager.unwrap_or(given.eager), refuse_nan };
-        let router = profiles::router(&machine, threads).deterministic(deterministic);
-        let executor = Executor::with_router(machine, options, Placement::Host, router);
-        Ok(Runtime { executor: Arc::new(executor), device: Some(device), debug: debug.watch(), threads })
+        let visible = if device == Device::Cpu { 0 } else { CudaBackend::visible() };
+        let precision = given.precision.unwrap_or_default();
+        let trials = given.matmul_trials.unwrap_or(true) && !deterministic && self.replay.is_none();
+        let limits = Limits {
+            limit: given.memory_limit.unwrap_or_default(),
+            growth: given.memory_growth.unwrap_or_default(),
+        };
+        let gpu = |ordinal| {
+            let cuda = CudaBackend::new(ordinal as i32).limits(limits);
+            Arc::new(cuda.tf32(precision == Precision::Tf32).matmul_trials(trials)) as Arc<dyn Backend>
+        };
+        let machine = Machine::new(host, (0..visible).map(gpu).collect()).map_err(wrap)?;
+        let options = Options { fusion: given.fusion.unwrap_or(true) };
+        let refuse_nan = given.refuse_nan.unwrap_or(false);
+        let debug = Debug { eager: refuse_nan || given.eager.unwrap_or(false), refuse_nan };
+        let usual = Hysteresis::default();
+        let hysteresis = Hysteresis {
+            share: given.threshold_share.unwrap_or(usual.share),
+            home: given.threshold_home.unwrap_or(usual.home),
+            nanoseconds: given.threshold_gain.map_or(usual.nanoseconds, |micros| 1e3 * micros),
+        };
+        let mut router =
+            profiles::router(&machine, threads).deterministic(deterministic).hysteresis(hysteresis);
+        if let Some(small) = given.threshold_small {
+            router = router.keep_small(small);
+        }
+        if let Some(path) = &self.replay {
+            router = router.replay(Recording::load(path).map_err(wrap)?).map_err(wrap)?;
+        }
+        let small = router.small();
+        let executor = Arc::new(Executor::with_router(machine, options, Placement::Host, router));
+        resolved.complete(&Settings {
+            device: Some(device),
+            threads: Some(threads),
+            simd: Some(simd),
+            fusion: Some(options.fusion),
+            precision: Some(precision),
+            deterministic: Some(deterministic),
+            memory_limit: Some(limits.limit),
+            memory_growth: Some(limits.growth),
+            host_memory_limit: None,
+            threshold_small: Some(small),
+            threshold_gain: Some(hysteresis.nanoseconds / 1e3),
+            threshold_share: Some(hysteresis.share),
+            threshold_home: Some(hysteresis.home),
+            matmul_trials: Some(trials),
+            profiling: Some(false),
+            eager: Some(debug.eager),
+            refuse_nan: Some(refuse_nan),
+        });
+        let runtime = Runtime {
+            executor,
+            device: Some(Ok(device)),
+            debug: debug.watch(),
+            threads,
+            settings: Arc::new(resolved),
+        };
+        if given.profiling == Some(true) {
+            runtime.executor.recent().set(true);
+            publish::begin(&runtime);
+        }
+        Ok(runtime)
     }
 }

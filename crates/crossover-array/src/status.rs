@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use crossover_runtime::{Counts, DeviceMemory, Profile, calibrate};
+use crossover_runtime::{Counts, Profile, calibrate};
 
 use crate::{Device, Error, Result, profiles, runtime::Runtime};
 
@@ -19,7 +19,7 @@ pub struct RuntimeStats {
     pub slowdowns: Vec<(Device, f64)>,
 }
 
-fn named(device: crossover_runtime::Device) -> Device {
+pub(crate) fn named(device: crossover_runtime::Device) -> Device {
     device.0.checked_sub(1).map_or(Device::Cpu, Device::Cuda)
 }
 
@@ -41,22 +41,6 @@ impl Runtime {
             decisions: devices().map(|d| (named(d), executor.decisions(d))).collect(),
             slowdowns: devices().map(|d| (named(d), executor.router().slowdown(d))).collect(),
         }
-    }
-
-    /// How full the memory of each device is, the host first; devices that nobody has used yet are left out.
-    ///
-    /// ```
-    /// use crossover_array::{Array, Device, Runtime};
-    /// let x = Array::zeros::<f64>([1000]);
-    /// x.eval()?;
-    /// let (device, memory) = Runtime::current().memory_stats()[0];
-    /// assert_eq!(device, Device::Cpu);
-    /// assert!(memory.live >= 8000 && memory.live <= memory.total);
-    /// # Ok::<(), crossover_array::Error>(())
-    /// ```
-    pub fn memory_stats(&self) -> Vec<(Device, DeviceMemory)> {
-        let machine = self.machine();
-        machine.devices().filter_map(|d| Some((named(d), machine.backend(d).memory()?))).collect()
     }
 
     /// What computes beside the host: `"cuda"`, or `"cpu"` where there is no accelerator.

@@ -5,10 +5,12 @@ use std::{fmt::Write as _, time::Instant};
 use anyhow::Result;
 use console::style;
 use crossover::{
-    Effort, Graph, Profile, Runtime,
-    runtime::{Device, calibrate},
+    Effort, Profile, Runtime,
+    runtime::{
+        Device, calibrate,
+        workloads::{self, Workload},
+    },
 };
-use crossover_core::{DType, NodeId, Shape, compose, ops::MapOp};
 use crossover_plan::{Class, Options, Plan, Width};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -66,6 +68,8 @@ struct Rate {
     class: &'static str,
     element: &'static str,
     per_second: f64,
+    /// Whether it was measured now; otherwise it follows from what is assumed and from those that were.
+    measured: bool,
 }
 
 /// From how many elements on the GPU is faster, with operands on the host and on the GPU; `null` where it never is.
@@ -75,50 +79,6 @@ struct Crossover {
     host: Option<usize>,
     gpu: Option<usize>,
 }
-
-type Build = fn(&mut Graph, usize) -> crossover_core::Result<NodeId>;
-
-fn side(n: usize) -> usize {
-    (n as f64).sqrt().ceil() as usize
-}
-
-/// Typical work on `n` elements.
-const WORKLOADS: [(&str, Build); 8] = [
-    ("add f32", |g, n| {
-        let (a, b) = (g.input(DType::F32, Shape::from([n]))?, g.input(DType::F32, Shape::from([n]))?);
-        g.map(MapOp::Add, &[a, b])
-    }),
-    ("gelu f32", |g, n| {
-        let x = g.input(DType::F32, Shape::from([n]))?;
-        g.map(MapOp::Gelu, &[x])
-    }),
-    ("power f64", |g, n| {
-        let (a, b) = (g.input(DType::F64, Shape::from([n]))?, g.input(DType::F64, Shape::from([n]))?);
-        g.map(MapOp::Pow, &[a, b])
-    }),
-    ("sum f32", |g, n| {
-        let x = g.input(DType::F32, Shape::from([n]))?;
-        compose::sum(g, &x, &[], false)
-    }),
-    ("softmax f32", |g, n| {
-        let x = g.input(DType::F32, Shape::from([n.div_ceil(1024), n.min(1024)]))?;
-        compose::softmax(g, &x, -1)
-    }),
-    ("sort f32", |g, n| {
-        let x = g.input(DType::F32, Shape::from([n]))?;
-        compose::sort(g, &x, 0, false)
-    }),
-    ("matmul f32", |g, n| {
-        let s = Shape::from([side(n), side(n)]);
-        let (a, b) = (g.input(DType::F32, s.clone())?, g.input(DType::F32, s)?);
-        compose::matmul(g, &a, &b)
-    }),
-    ("matmul f64", |g, n| {
-        let s = Shape::from([side(n), side(n)]);
-        let (a, b) = (g.input(DType::F64, s.clone())?, g.input(DType::F64, s)?);
-        compose::matmul(g, &a, &b)
-    }),
-];
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<bool> {
@@ -156,6 +116,7 @@ fn measured(device: &crossover::runtime::DeviceProfile) -> Measured {
             class: class.name(),
             element: width.name(),
             per_second: 1e9 * device.rates.get(class, width),
+            measured: device.rates.is_measured(class, width),
         })
     });
     let links = device.links.as_ref();
@@ -177,13 +138,12 @@ fn crossovers(profile: &Profile) -> Vec<Crossover> {
     if profile.devices.len() < 2 {
         return Vec::new();
     }
-    let size = |build: Build, resident| calibrate::crossover_size(profile, Device(1), resident, build);
-    let one = |(workload, build): (&'static str, Build)| Crossover {
-        workload,
-        host: size(build, false),
-        gpu: size(build, true),
+    let size = |work: &Workload, resident| {
+        calibrate::crossover_size(profile, Device(1), resident, |graph, n| work.build(graph, n))
     };
-    WORKLOADS.into_iter().map(one).collect()
+    let one =
+        |work: &Workload| Crossover { workload: work.name, host: size(work, false), gpu: size(work, true) };
+    workloads::ALL.iter().map(one).collect()
 }
 
 /// Columns of the chart: one for each power of four up to 2^30.
@@ -209,7 +169,8 @@ fn text(calibration: &Calibration, profile: &Profile) -> String {
             let _ = writeln!(out, "  memory {:>10}  {}", units::bytes(bytes as u64), units::rate(rate, "B"));
         }
         for rate in device.rates.iter().filter(|rate| rate.element == "f32") {
-            let _ = writeln!(out, "  {:<10} f32     {}", rate.class, units::rate(rate.per_second, " "));
+            let mark = if rate.measured { "" } else { "   carried over" };
+            let _ = writeln!(out, "  {:<10} f32     {}{mark}", rate.class, units::rate(rate.per_second, " "));
         }
         let ways = [
             ("to it", device.upload_bytes_per_second),
@@ -223,14 +184,18 @@ fn text(calibration: &Calibration, profile: &Profile) -> String {
             }
         }
     }
+    if calibration.devices.iter().flat_map(|d| &d.rates).any(|rate| rate.element == "f32" && !rate.measured) {
+        out.push_str("\nCarried over: assumed, and as much faster or slower as what was measured. ");
+        out.push_str("`crossover calibrate` measures everything.\n");
+    }
     out.push('\n');
     if calibration.crossovers.is_empty() {
         out.push_str("No GPU can be used here, so there is nothing to choose: everything runs on the CPU. ");
         out.push_str("`crossover doctor` says why.\n\npredicted on this CPU:\n");
-        for (name, build) in WORKLOADS {
-            let _ = write!(out, "  {name:<12}");
+        for work in &workloads::ALL {
+            let _ = write!(out, "  {:<19}", work.name);
             for exponent in [10u32, 16, 22] {
-                let time = predicted(profile, build, 1 << exponent);
+                let time = predicted(profile, work, 1 << exponent);
                 let _ = write!(out, "  2^{exponent}: {:>8}", time.map_or("-".to_owned(), units::seconds));
             }
             out.push('\n');
@@ -239,13 +204,13 @@ fn text(calibration: &Calibration, profile: &Profile) -> String {
         out.push_str(
             "From how many elements on the GPU is faster; · CPU, █ GPU, from 1 to 4^15 elements\n\n",
         );
-        let _ = writeln!(out, "{:<12} {:>24} {:>30}", "", "operands on the host", "operands on the GPU");
+        let _ = writeln!(out, "{:<19} {:>24} {:>30}", "", "operands on the host", "operands on the GPU");
         for c in &calibration.crossovers {
             let size = |n: Option<usize>| n.map_or("never".to_owned(), |n| n.to_string());
             let (host, gpu) = (size(c.host), size(c.gpu));
             let _ = writeln!(
                 out,
-                "{:<12} {:>10} {}  {:>10} {}",
+                "{:<19} {:>10} {}  {:>10} {}",
                 c.workload,
                 host,
                 chart(c.host),
@@ -266,10 +231,8 @@ fn text(calibration: &Calibration, profile: &Profile) -> String {
 }
 
 /// Seconds of a workload on the host.
-fn predicted(profile: &Profile, build: Build, n: usize) -> Option<f64> {
-    let mut graph = Graph::new();
-    let y = build(&mut graph, n).ok()?;
-    graph.output(y);
+fn predicted(profile: &Profile, work: &Workload, n: usize) -> Option<f64> {
+    let graph = work.graph(n).ok()?;
     let plan = Plan::new(&graph, Options::default()).ok()?;
     Some(1e-9 * calibrate::alone(profile, &plan, Device::HOST, true))
 }
@@ -282,7 +245,7 @@ mod tests {
     fn assumed_machines_have_crossovers_and_charts() {
         let profile = Profile::assumed(8, 1);
         let found = crossovers(&profile);
-        assert_eq!(found.len(), WORKLOADS.len());
+        assert_eq!(found.len(), workloads::ALL.len());
         let product = found.iter().find(|c| c.workload == "matmul f32").unwrap();
         let (host, gpu) = (product.host.unwrap(), product.gpu.unwrap());
         assert!(gpu <= host, "operands that are there already make the GPU worth it earlier");

@@ -7,6 +7,7 @@
 mod bench_worker;
 mod cache;
 mod calibrate;
+mod config;
 mod decide;
 mod doctor;
 mod explain;
@@ -15,7 +16,9 @@ mod functions;
 mod kernels;
 mod log;
 mod report;
+mod report_page;
 mod selftest;
+mod top;
 mod tour;
 mod units;
 
@@ -42,6 +45,9 @@ Examples:
   crossover selftest                             a GPU against the CPU, bit for bit
   crossover kernels docs/graphs/softmax.graph    what was compiled for it: registers, time, launches
   crossover calibrate                            what the CPU and the GPU can do, and from which sizes on the GPU wins
+  crossover report trace.json                    a page of where the time went
+  crossover config                               every setting, its value and who set it
+  crossover top                                  memory, load, kernels and decisions, live
   crossover cache ls                             compiled kernels on disk
   crossover tour --json | jq '.results[] | select(.roof_fraction < 0.5)'
 
@@ -57,7 +63,10 @@ enum Command {
     Kernels(kernels::Arguments),
     Cache(cache::Arguments),
     Calibrate(calibrate::Arguments),
+    Config(config::Arguments),
+    Top(top::Arguments),
     Selftest(selftest::Arguments),
+    Report(report_page::Arguments),
     #[command(hide = true)]
     BenchWorker(bench_worker::Arguments),
 }
@@ -76,7 +85,10 @@ fn main() -> ExitCode {
         Command::Kernels(arguments) => kernels::run(&arguments),
         Command::Cache(arguments) => cache::run(&arguments),
         Command::Calibrate(arguments) => calibrate::run(&arguments),
+        Command::Config(arguments) => config::run(&arguments),
+        Command::Top(arguments) => top::run(&arguments),
         Command::Selftest(arguments) => selftest::run(&arguments),
+        Command::Report(arguments) => report_page::run(&arguments),
         Command::BenchWorker(arguments) => bench_worker::run(&arguments),
     });
     match outcome {

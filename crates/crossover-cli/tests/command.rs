@@ -263,3 +263,122 @@ fn a_reader_that_leaves_early_is_no_error() {
     assert!(text(&output.stdout).ends_with("\n0\n"), "{}", text(&output.stdout));
     assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
 }
+
+/// A fresh folder, removed when dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("crossover-cli-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a folder");
+        Folder(path)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.0.join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn settings_come_from_the_environment_the_project_and_the_user_in_this_order() {
+    let folder = Folder::new("settings");
+    folder.write("crossover.toml", "threads = 2\nfusion = false\n");
+    folder.write("user/crossover/config.toml", "threads = 5\nfusion = true\n\ngpu = false\n");
+    let output = command(&["config", "--json"])
+        .current_dir(&folder.0)
+        .env_remove("CROSSOVER_CONFIG")
+        .env_remove("CROSSOVER_DEVICE")
+        .env("XDG_CONFIG_HOME", folder.0.join("user"))
+        .env("CROSSOVER_THREADS", "3")
+        .output()
+        .expect("it starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let found: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+    let of = |name: &str| {
+        let settings = found["settings"].as_array().expect("settings");
+        settings.iter().find(|s| s["name"] == name).expect("a setting").clone()
+    };
+    let (threads, fusion, device) = (of("threads"), of("fusion"), of("device"));
+    assert_eq!((&threads["value"], &threads["place"]), (&"3".into(), &"CROSSOVER_THREADS".into()));
+    assert_eq!((&fusion["value"], &fusion["place"]), (&"false".into(), &"crossover.toml, line 2".into()));
+    assert_eq!((&device["value"], &device["origin"]), (&"cpu".into(), &"file".into()));
+    assert!(device["place"].as_str().is_some_and(|p| p.ends_with("config.toml, line 4")), "{device}");
+    assert_eq!(of("eager")["origin"], "default");
+    let named = command(&["config"])
+        .env("CROSSOVER_CONFIG", folder.0.join("crossover.toml"))
+        .output()
+        .expect("it starts");
+    assert!(text(&named.stdout).contains("crossover.toml, line 1"), "{}", text(&named.stdout));
+}
+
+#[test]
+fn a_wrong_setting_is_an_error_that_names_its_place_and_never_a_panic() {
+    let folder = Folder::new("wrong");
+    folder.write("crossover.toml", "# for this project\nmemory-limit = \"80%\"\n");
+    let run = |arguments: &[&str]| {
+        let output = command(arguments)
+            .current_dir(&folder.0)
+            .env_remove("CROSSOVER_CONFIG")
+            .output()
+            .expect("it starts");
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        text(&output.stderr)
+    };
+    let want = "crossover.toml, line 2: memory-limit: there is no such setting; did you mean memory_limit?";
+    let told = run(&["config"]);
+    assert!(told.contains(want), "{told}");
+    // The shared runtime of a program tells it where something is computed.
+    let told = run(&["tour", "--quick", "--only", "softmax"]);
+    assert!(told.contains(want) && !told.contains("panicked"), "{told}");
+    let variable = command(&["config"]).env("CROSSOVER_SIMD", "mmx").output().expect("it starts");
+    let told = text(&variable.stderr);
+    assert!(told.contains("CROSSOVER_SIMD") && told.contains("avx512"), "{told}");
+}
+
+#[test]
+fn top_sees_processes_that_show_themselves() {
+    let folder = Folder::new("top");
+    let top = |arguments: &[&str]| {
+        let output = command(arguments).env("CROSSOVER_CACHE", &folder.0).output().expect("it starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let alone = top(&["top"]);
+    assert!(alone.contains("nobody computes in view") && !alone.contains('\x1b'), "{alone}");
+    let mut worker = command(&["bench-worker", "--threads", "1"])
+        .env("CROSSOVER_CACHE", &folder.0)
+        .env("CROSSOVER_PROFILING", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut input = worker.stdin.take().expect("a pipe");
+    input.write_all(b"prepare pi .\nrun pi 1\n").expect("it reads");
+    let pid = worker.id().to_string();
+    let mut seen = Value::Null;
+    for _ in 0..100 {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        let found: Value = serde_json::from_str(&top(&["top", "--json"])).expect("one JSON object");
+        seen = found["processes"][0].clone();
+        if seen["kernels"].as_array().is_some_and(|kernels| !kernels.is_empty()) {
+            break;
+        }
+    }
+    assert_eq!(seen["pid"].to_string(), pid, "{seen}");
+    assert!(seen["launches"].as_u64() >= Some(1) && seen["memory"][0]["device"] == "cpu", "{seen}");
+    let frame = top(&["top", "--once"]);
+    assert!(frame.contains(&pid) && frame.contains("1 process"), "{frame}");
+    drop(input);
+    worker.wait().expect("it ends");
+    // Who has ended is not shown, however fresh the file.
+    let after: Value = serde_json::from_str(&top(&["top", "--json"])).expect("one JSON object");
+    assert_eq!(after["processes"].as_array().map(Vec::len), Some(0), "{after}");
+}

@@ -39,8 +39,10 @@ fn links_between_documents_lead_somewhere() {
         "README.md",
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
+        "docs/configuration.md",
         "docs/exactness.md",
         "docs/json.md",
+        "docs/placement.md",
         "crates/crossover-plan/README.md",
     ] {
         let folder = std::path::Path::new(page).parent().expect("a file has a folder");
@@ -63,5 +65,16 @@ fn the_readme_has_the_sections_that_commands_fill() {
         let begin = readme.find(&format!("<!-- {name}:begin -->"));
         let end = readme.find(&format!("<!-- {name}:end -->"));
         assert!(begin.is_some() && begin < end, "{name}");
+    }
+}
+
+#[test]
+fn every_setting_is_in_the_table_with_its_variable() {
+    let page = read("docs/configuration.md");
+    let settings = crossover::Runtime::builder().build().expect("settings are right").settings();
+    for setting in settings {
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{}`", setting.name)));
+        let row = row.unwrap_or_else(|| panic!("{} is not in docs/configuration.md", setting.name));
+        assert!(row.contains(setting.variable), "{row}");
     }
 }

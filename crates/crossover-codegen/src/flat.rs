@@ -65,7 +65,12 @@ impl Flat {
         for axis in (1..flat.axes.len()).rev() {
             flat.merge(axis);
         }
-        flat.wide = flat.needs_wide();
+        // Entries that are looked up reach further than the window of the first.
+        let entries = kernel.steps.iter().map(|step| match step.op {
+            StepOp::Take { stride, length, .. } => stride as i128 * length as i128,
+            _ => 0,
+        });
+        flat.wide = flat.needs_wide(entries.max().unwrap_or(0));
         flat
     }
 
@@ -112,7 +117,7 @@ impl Flat {
         self.group(group).iter().any(|&a| window.strides[a] != 0)
     }
 
-    fn needs_wide(&self) -> bool {
+    fn needs_wide(&self, entries: i128) -> bool {
         // Loops step past the end by at most one grid, hence the spare bit.
         const POINTS: usize = 1 << 30;
         const REACH: i128 = i32::MAX as i128;
@@ -120,7 +125,7 @@ impl Flat {
             let steps = self.axes.iter().zip(&w.strides);
             steps.map(|(a, &s)| (a.length as i128) * (s as i128).abs()).sum()
         };
-        let far = |w: &Window| reach(w) > REACH;
+        let far = |w: &Window| reach(w) + entries > REACH;
         self.size() > POINTS
             || self.loads.iter().chain(&self.stores).any(far)
             || self.positions.iter().flatten().any(|w| reach(w) + w.offset as i128 > REACH)

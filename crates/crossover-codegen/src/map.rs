@@ -39,7 +39,10 @@ pub(crate) fn source(kernel: &Fused, flat: &Flat) -> Source {
     let roots: Vec<usize> = stores.iter().map(|&i| kernel.stores[i].step as usize).collect();
     let mut uses = Uses::default();
     let mut entry = Entry::new(kernel, flat, &mut uses);
-    let uniform: Vec<bool> = flat.loads.iter().map(|w| w.strides.iter().all(|&s| s == 0)).collect();
+    let is_uniform = |(load, w): (usize, &Window)| {
+        w.strides.iter().all(|&s| s == 0) && !taken(kernel).any(|take| take.from == load)
+    };
+    let uniform: Vec<bool> = flat.loads.iter().enumerate().map(is_uniform).collect();
     let (steps, fixed) = split(kernel, &roots, &uniform);
     let loads: Vec<usize> = stages::loads(kernel, &steps).into_iter().filter(|&l| !uniform[l]).collect();
     let shape = Shape::choose(kernel, flat, &loads, &stores);
@@ -95,12 +98,33 @@ fn split(kernel: &Fused, roots: &[usize], uniform: &[bool]) -> (Vec<usize>, Vec<
     for (id, step) in kernel.steps.iter().enumerate() {
         fixed[id] = match step.op {
             StepOp::Load(load) => uniform[load as usize],
-            StepOp::Index { .. } | StepOp::Random { .. } => false,
+            StepOp::Index { .. } | StepOp::Random { .. } | StepOp::Take { .. } => false,
             StepOp::Reduce(_) | StepOp::Scalar(_) => true,
             _ => step.args.iter().all(|&a| fixed[a as usize]),
         };
     }
     (0..kernel.steps.len()).filter(|&id| wanted[id]).partition(|&id| !fixed[id])
+}
+
+/// A load whose entries are looked up.
+struct Taken {
+    /// The load.
+    from: usize,
+    /// The load that says which entry.
+    at: usize,
+    /// Elements between entries, and their number.
+    stride: usize,
+    length: usize,
+}
+
+/// The loads of a kernel whose entries are looked up.
+fn taken(kernel: &Fused) -> impl Iterator<Item = Taken> + '_ {
+    kernel.steps.iter().filter_map(|step| match step.op {
+        StepOp::Take { from, at, stride, length } => {
+            Some(Taken { from: from as usize, at: at as usize, stride, length })
+        }
+        _ => None,
+    })
 }
 
 fn write_fixed(entry: &mut Entry<'_>, fixed: &[usize]) {
@@ -124,22 +148,46 @@ fn write_reads(entry: &mut Entry<'_>, shape: &Shape, loads: &[usize]) {
         let kind = if shape.packs(&entry.flat.loads[load]) { shape.pack(kind) } else { kind.to_string() };
         entry.body.line(format!("{kind} m{load}[{}];", shape.unroll));
     }
-    entry.body.unrolled("u", shape.unroll);
-    let at = open_point(entry, shape);
-    for &load in loads {
-        let pointer = entry.load(load);
-        let window = entry.flat.loads[load].clone();
-        let offset = entry.offset(&window, &format!("in{load}"), &at);
-        let value = if shape.packs(&window) {
-            entry.uses.section(Section::Pack);
-            format!("xo_read<{}>({pointer} + {offset}, {})", shape.vector, shape.left(entry.flat))
-        } else {
-            format!("{pointer}[{offset}]")
-        };
-        entry.body.line(format!("m{load}[u] = {value};"));
+    // Entries are looked up once it is known for the whole iteration which.
+    let (entries, plain): (Vec<usize>, Vec<usize>) =
+        loads.iter().copied().partition(|&load| taken(entry.kernel).any(|take| take.from == load));
+    for loads in [plain, entries] {
+        if loads.is_empty() {
+            continue;
+        }
+        entry.body.unrolled("u", shape.unroll);
+        let at = open_point(entry, shape);
+        for load in loads {
+            write_read(entry, shape, load, &at);
+        }
+        entry.body.close();
+        entry.body.close();
     }
-    entry.body.close();
-    entry.body.close();
+}
+
+/// Reads the elements of one load at a group.
+fn write_read(entry: &mut Entry<'_>, shape: &Shape, load: usize, at: &[(usize, String)]) {
+    let mut pointer = entry.load(load);
+    let window = entry.flat.loads[load].clone();
+    let kernel = entry.kernel;
+    if let Some(take) = taken(kernel).find(|take| take.from == load) {
+        entry.uses.section(Section::Entry);
+        let is_fixed = entry.flat.loads[take.at].strides.iter().all(|&s| s == 0);
+        let which = if is_fixed { format!("{}[0]", entry.load(take.at)) } else { format!("m{}[u]", take.at) };
+        let length = entry.index(format!("in{load}_length"), take.length);
+        let stride = entry.index(format!("in{load}_entry"), take.stride);
+        pointer = format!("{pointer} + xo_entry({which}, {length}) * {stride}");
+    }
+    let offset = entry.offset(&window, &format!("in{load}"), at);
+    let value = if shape.packs(&window) {
+        entry.uses.section(Section::Pack);
+        format!("xo_read<{}>({pointer} + {offset}, {})", shape.vector, shape.left(entry.flat))
+    } else if pointer.contains(' ') {
+        format!("({pointer})[{offset}]")
+    } else {
+        format!("{pointer}[{offset}]")
+    };
+    entry.body.line(format!("m{load}[u] = {value};"));
 }
 
 /// Opens the scope of group `u` of this iteration and declares its coordinates.
@@ -286,9 +334,12 @@ impl Shape {
         let vector = if fits { vector } else { 1 };
         let bytes: usize = loads.iter().map(|&l| kernel.loads[l].dtype.size() * vector).sum();
         // Operands that are read again and again cost little; threads then need more to do.
-        let fresh = loads.iter().any(|&l| flat.loads[l].strides.iter().all(|&s| s != 0));
+        let fresh = loads.iter().any(|&l| flat.loads[l].strides.iter().all(|&s| s != 0))
+            || taken(kernel).next().is_some();
         let most = if fits && fresh { 2 } else { 4 };
         let unroll = (IN_FLIGHT / bytes.max(1)).clamp(if fresh { 1 } else { most }, most);
+        // Which entry is known only after another load: others must be on their way meanwhile.
+        let unroll = if taken(kernel).next().is_some() { unroll.max(2) } else { unroll };
         let whole = flat.size().is_multiple_of(vector);
         Shape { vector, unroll: if loads.is_empty() { 1 } else { unroll }, whole }
     }
@@ -314,6 +365,14 @@ impl Shape {
 fn aligned(kernel: &Fused, flat: &Flat, loads: &[usize], stores: &[usize], vector: usize) -> bool {
     let Some(last) = flat.axes.len().checked_sub(1) else { return false };
     if last > 0 && !flat.axes[last].length.is_multiple_of(vector) {
+        return false;
+    }
+    // Neighbours belong to one entry, and entries start at aligned addresses.
+    let alike = |take: Taken| {
+        let unit = (16 / kernel.loads[take.from].dtype.size()).clamp(1, vector);
+        flat.loads[take.at].strides[last] == 0 && take.stride.is_multiple_of(unit)
+    };
+    if !taken(kernel).all(alike) {
         return false;
     }
     let whole = |window: &Window, size: usize, strands: usize| {

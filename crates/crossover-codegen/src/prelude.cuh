@@ -280,6 +280,12 @@ __device__ __forceinline__ void xo_write(T* to, const xo_pack<T, V>& pack, index
     }
 }
 
+// == entry ==
+// The number of an entry that is looked up; what lies outside counts as the nearest inside.
+__device__ __forceinline__ index_t xo_entry(long long at, index_t length) {
+    return at < 0 ? 0 : at >= length ? length - 1 : (index_t)at;
+}
+
 // == table ==
 // Results of 16 bits for arguments of 16 bits: `table` has all 65536 of them, and every block a copy at hand. `Whole`
 // says that the number of elements is a multiple of 8.

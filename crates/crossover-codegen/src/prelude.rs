@@ -16,6 +16,7 @@ pub(crate) enum Section {
     Apart,
     Philox,
     Pack,
+    Entry,
     Table,
     Arg,
     Row,
@@ -26,7 +27,7 @@ pub(crate) enum Section {
 const FILE: &str = concat!(include_str!("prelude.cuh"), "\n", include_str!("reductions.cuh"));
 
 impl Section {
-    const ALL: [Section; 17] = [
+    const ALL: [Section; 18] = [
         Section::Start,
         Section::Quotient,
         Section::Divide,
@@ -40,6 +41,7 @@ impl Section {
         Section::Apart,
         Section::Philox,
         Section::Pack,
+        Section::Entry,
         Section::Table,
         Section::Arg,
         Section::Row,
@@ -62,6 +64,7 @@ impl Section {
             Section::Apart => "// == apart ==\n",
             Section::Philox => "// == philox ==\n",
             Section::Pack => "// == pack ==\n",
+            Section::Entry => "// == entry ==\n",
             Section::Table => "// == table ==\n",
             Section::Arg => "// == arg ==\n",
             Section::Row => "// == row ==\n",

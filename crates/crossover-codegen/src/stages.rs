@@ -76,10 +76,12 @@ pub(crate) fn needed(kernel: &Fused, roots: &[usize], known: &[usize]) -> (Vec<u
 pub(crate) fn loads(kernel: &Fused, steps: &[usize]) -> Vec<usize> {
     let mut out: Vec<usize> = steps
         .iter()
-        .filter_map(|&id| match kernel.steps[id].op {
-            StepOp::Load(load) => Some(load as usize),
-            _ => None,
+        .flat_map(|&id| match kernel.steps[id].op {
+            StepOp::Load(load) => [Some(load as usize), None],
+            StepOp::Take { from, at, .. } => [Some(from as usize), Some(at as usize)],
+            _ => [None, None],
         })
+        .flatten()
         .collect();
     out.sort_unstable();
     out.dedup();

@@ -31,7 +31,7 @@ impl Entry<'_> {
         let step = &self.kernel.steps[id];
         let arg = |i: usize| format!("s{}", step.args[i]);
         match &step.op {
-            StepOp::Load(load) => {
+            StepOp::Load(load) | StepOp::Take { from: load, .. } => {
                 let element = (point.element)(*load as usize);
                 self.widened(self.kernel.loads[*load as usize].dtype, element)
             }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crossover_plan::kernel::{CallOp, Kernel};
-use crossover_runtime::{Backend, Block, DeviceMemory, Error, Executable, Result};
+use crossover_runtime::{Backend, Block, DeviceMemory, Error, Executable, Result, memory::Level};
 
 use crate::{
     MemoryStats, Simd,
@@ -206,8 +206,31 @@ impl Backend for CpuBackend {
 
     fn memory(&self) -> Option<DeviceMemory> {
         let used = self.pool.stats();
-        let free = used.budget.saturating_sub(used.live + used.cached);
-        Some(DeviceMemory { live: used.live, cached: used.cached, free, total: used.budget })
+        let reserved = used.live + used.cached;
+        let free = used.budget.saturating_sub(reserved);
+        let usage = if used.budget == 0 { 1.0 } else { reserved as f64 / used.budget as f64 };
+        Some(DeviceMemory {
+            live: used.live,
+            cached: used.cached,
+            reserved,
+            external: 0,
+            budget: used.budget,
+            free,
+            total: used.budget,
+            peak: used.peak,
+            peak_reserved: used.peak_reserved.max(reserved),
+            largest: free + used.cached,
+            hits: used.hits,
+            misses: used.misses,
+            refused: 0,
+            usage,
+            level: Level::Normal.after(usage),
+        })
+    }
+
+    fn trim(&self) -> Result<()> {
+        self.pool.trim(0);
+        Ok(())
     }
 
     fn prepare(&self, kernel: &Kernel) -> Result<Box<dyn Executable>> {

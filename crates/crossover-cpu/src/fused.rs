@@ -179,7 +179,7 @@ impl Executable for FusedKernel {
 }
 
 fn out_of_scratch(bytes: usize) -> Error {
-    Error::OutOfMemory { device: "CPU".into(), requested: bytes as u64, free: 0, reserved: 0 }
+    Error::OutOfMemory { device: "CPU".into(), requested: bytes as u64, free: 0, reserved: 0, largest: 0 }
 }
 
 /// Uniform values, computed as if for the largest tile.

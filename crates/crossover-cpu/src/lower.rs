@@ -256,6 +256,10 @@ impl<'a> Lowering<'a> {
                     let pitched = self.pitches[*load as usize].is_some();
                     fact.cost = if contiguous || pitched { 0.0 } else { 0.3 };
                 }
+                StepOp::Take { .. } => {
+                    let what = "a kernel that looks its operands up".to_string();
+                    return Err(Error::Unsupported { device: "CPU".into(), what });
+                }
                 StepOp::Scalar(_) => {}
                 StepOp::Index { .. } | StepOp::Random { .. } => {
                     fact.class = self.positions[i].map_or(Class::One, |(_, class)| class);

@@ -9,6 +9,7 @@ use std::{
     alloc::{Layout, alloc, dealloc},
     cell::RefCell,
     collections::BTreeMap,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
 
@@ -24,6 +25,8 @@ const PER_CLASS: usize = 64;
 /// Blocks from here on are aligned to huge pages and ask for them.
 const HUGE: usize = 4 << 20;
 const HUGE_PAGE: usize = 2 << 20;
+/// Blocks from here on are fresh only if the system has that much: asking it takes as long as entering a megabyte.
+const WATCHED: usize = 64 << 20;
 
 /// Counters of a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,6 +41,10 @@ pub struct MemoryStats {
     pub misses: u64,
     /// Most bytes that live and cached blocks may have together.
     pub budget: u64,
+    /// Most bytes that were in use at once.
+    pub peak: u64,
+    /// Most bytes that were in use and kept at once.
+    pub peak_reserved: u64,
 }
 
 /// A pool of host memory.
@@ -46,6 +53,8 @@ pub struct Pool {
     live: AtomicU64,
     hits: AtomicU64,
     misses: AtomicU64,
+    peak: AtomicU64,
+    peak_reserved: AtomicU64,
     budget: u64,
     keep: u64,
     cache: Mutex<Cache>,
@@ -121,6 +130,8 @@ impl Pool {
             live: AtomicU64::new(0),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
+            peak: AtomicU64::new(0),
+            peak_reserved: AtomicU64::new(0),
             budget,
             keep,
             cache: Mutex::new(Cache::default()),
@@ -140,6 +151,9 @@ impl Pool {
             self.live.fetch_sub(size as u64, Ordering::Relaxed);
             return Err(self.full(bytes));
         }
+        if live > self.peak.load(Ordering::Relaxed) {
+            self.peak.fetch_max(live, Ordering::Relaxed);
+        }
         let reused = if size <= SMALL { take_small(size) } else { self.take(size) };
         let address = match reused {
             Some(address) => address,
@@ -155,6 +169,22 @@ impl Pool {
         self.misses.fetch_add(1, Ordering::Relaxed);
         // Cached blocks of other sizes give way before the budget is exceeded.
         self.shrink(self.budget.saturating_sub(live));
+        // What is available changes while other programs run, and the system kills whoever touches more than there is.
+        if size >= WATCHED && size as u64 > available() {
+            self.shrink(0);
+            let left = available();
+            if size as u64 > left {
+                return Err(Error::OutOfMemory {
+                    device: "CPU".into(),
+                    requested: size as u64,
+                    free: left,
+                    reserved: self.stats().live,
+                    largest: left,
+                });
+            }
+        }
+        let reserved = live + self.cache.lock().bytes;
+        self.peak_reserved.fetch_max(reserved, Ordering::Relaxed);
         let address = obtain(size).or_else(|| {
             self.shrink(0);
             obtain(size)
@@ -169,6 +199,7 @@ impl Pool {
             requested: bytes as u64,
             free: self.budget.saturating_sub(stats.live),
             reserved: stats.live + stats.cached,
+            largest: self.budget.saturating_sub(stats.live),
         }
     }
 
@@ -235,6 +266,8 @@ impl Pool {
             hits: self.hits.load(Ordering::Relaxed),
             misses: self.misses.load(Ordering::Relaxed),
             budget: self.budget,
+            peak: self.peak.load(Ordering::Relaxed),
+            peak_reserved: self.peak_reserved.load(Ordering::Relaxed),
         }
     }
 }
@@ -282,12 +315,47 @@ fn meminfo() -> Option<u64> {
     line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
+/// What the limits of the container leave, the tightest of those that apply: a group's own, and those of the groups around it.
 fn container() -> Option<u64> {
-    let number = |path: &str| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
-    let left = |limit: &str, used: &str| Some(number(limit)?.saturating_sub(number(used).unwrap_or(0)));
-    left("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current").or_else(|| {
-        left("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes")
-    })
+    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    left_in(Path::new("/sys/fs/cgroup"), &groups)
+}
+
+/// As `container`, for a tree of control groups and the process's line in it.
+fn left_in(root: &Path, groups: &str) -> Option<u64> {
+    let number = |path: PathBuf| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+    let left = |folder: &Path, limits: &[&str], used: &str, file: &str| {
+        let used = number(folder.join(used)).unwrap_or(0);
+        // Memory that only caches files is given up before anybody is killed.
+        let stat = std::fs::read_to_string(folder.join("memory.stat")).unwrap_or_default();
+        let given_up = stat.lines().find_map(|line| line.strip_prefix(file)?.trim().parse::<u64>().ok());
+        let used = used.saturating_sub(given_up.unwrap_or(0));
+        let limits = limits.iter().filter_map(|limit| number(folder.join(limit)));
+        limits.map(|limit| limit.saturating_sub(used)).min()
+    };
+    let mut least: Option<u64> = None;
+    for line in groups.lines().chain(["0::/", "0:memory:/"]) {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(kinds), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let (base, limits, used, file): (_, &[&str], _, _) = match kinds {
+            "" => (root.to_path_buf(), &["memory.max", "memory.high"], "memory.current", "inactive_file "),
+            kinds if kinds.split(',').any(|kind| kind == "memory") => (
+                root.join("memory"),
+                &["memory.limit_in_bytes"],
+                "memory.usage_in_bytes",
+                "total_inactive_file ",
+            ),
+            _ => continue,
+        };
+        // Inside a container the path may be the one outside; what is not there sets no limit.
+        for folder in base.join(path.trim_start_matches('/')).ancestors() {
+            least = least.into_iter().chain(left(folder, limits, used, file)).min();
+            if folder == base {
+                break;
+            }
+        }
+    }
+    least
 }
 
 #[cfg(test)]
@@ -332,5 +400,39 @@ mod tests {
             let size = class_bytes(bytes).unwrap();
             assert!(size >= bytes && (size <= SMALL || size as f64 <= bytes as f64 * 1.26), "{bytes} {size}");
         }
+    }
+
+    #[test]
+    fn the_tightest_limit_of_all_groups_around_counts() {
+        let root = std::env::temp_dir().join(format!("crossover-groups-{}", std::process::id()));
+        let write = |path: &str, text: &str| {
+            let path = root.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        assert_eq!(left_in(&root, "0::/a/b\n"), None);
+        write("a/memory.max", "1000\n");
+        write("a/memory.current", "700\n");
+        write("a/b/memory.max", "max\n");
+        write("a/b/memory.current", "100\n");
+        assert_eq!(left_in(&root, "0::/a/b\n"), Some(300));
+        write("a/memory.stat", "anon 1\ninactive_file 200\n");
+        assert_eq!(left_in(&root, "0::/a/b\n"), Some(500), "files that are only cached give way");
+        write("a/b/memory.high", "150\n");
+        assert_eq!(left_in(&root, "0::/a/b\n"), Some(50));
+        write("memory/job/memory.limit_in_bytes", "90\n");
+        write("memory/job/memory.usage_in_bytes", "60\n");
+        assert_eq!(left_in(&root, "4:cpu,memory:/job\n2:pids:/job\n"), Some(30));
+        std::fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn peaks_are_kept() {
+        let pool = Pool::new(1 << 30, 1 << 28);
+        let blocks = [pool.allocate(1 << 20).unwrap(), pool.allocate(1 << 20).unwrap()];
+        blocks.into_iter().for_each(|block| pool.free(block));
+        let stats = pool.stats();
+        assert_eq!((stats.live, stats.peak), (0, 2 << 20));
+        assert!(stats.peak_reserved >= stats.peak);
     }
 }

@@ -42,8 +42,13 @@ impl Scratch {
     fn grow(idle: Scratch, bytes: usize) -> Result<Scratch> {
         idle.release();
         let bytes = bytes.max(64 << 10).next_multiple_of(4096);
-        let failed =
-            || Error::OutOfMemory { device: "CPU".into(), requested: bytes as u64, free: 0, reserved: 0 };
+        let failed = || Error::OutOfMemory {
+            device: "CPU".into(),
+            requested: bytes as u64,
+            free: 0,
+            reserved: 0,
+            largest: 0,
+        };
         let layout = Layout::from_size_align(bytes, ALIGN).map_err(|_| failed())?;
         // SAFETY: the layout has a size that is not zero.
         let start = unsafe { alloc(layout) };

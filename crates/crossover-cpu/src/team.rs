@@ -124,6 +124,10 @@ impl Drop for Closing<'_> {
 
 impl Drop for Team {
     fn drop(&mut self) {
+        if crossover_runtime::is_forked() {
+            // The helpers are in the parent.
+            return std::mem::forget(std::mem::take(&mut self.helpers));
+        }
         self.shared.quit.store(true, Ordering::SeqCst);
         {
             let _bed = self.shared.bed.lock();

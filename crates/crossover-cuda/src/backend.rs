@@ -16,6 +16,8 @@ use crossover_plan::kernel::Kernel;
 use crossover_runtime::{
     Address, Backend, Block, Coming, DeviceMemory, Error, Executable, HostMemory, KernelRecord, Result,
     Sequence, Step, Stream, Streamed,
+    memory::{Account, Limits},
+    trace::Timing,
 };
 use parking_lot::Mutex;
 
@@ -52,18 +54,24 @@ pub(crate) struct Open {
     pub(crate) libraries: calls::Libraries,
     /// Whether products in f32 may round their operands.
     pub(crate) tf32: bool,
+    /// Whether ways to multiply are tried out.
+    trials: bool,
     is_lost: AtomicBool,
     /// Why it is lost.
     reason: Mutex<String>,
 }
 
 impl Open {
-    fn new(ordinal: i32, folder: Option<PathBuf>, tf32: bool) -> crate::Result<Open> {
+    fn new(options: &CudaBackend) -> crate::Result<Open> {
+        let (tf32, trials) = (options.tf32, options.trials);
+        let (ordinal, folder, limits) = (options.ordinal, options.folder.clone(), options.limits);
         let gpu = Gpu::open(ordinal)?;
         gpu.keep_memory()?;
+        gpu.limit(limits)?;
         let disk = folder.map(KernelCache::new);
         let compiler = Arc::new(Compiler::new(&gpu, disk));
-        let (transfers, peers) = (Transfers::new(&gpu), Peers::default());
+        let (transfers, peers) =
+            (Transfers::new(&gpu, crossover_runtime::Device(ordinal as usize + 1)), Peers::default());
         let blocks = Blocks::default();
         let (blas, is_lost, reason) = (OnceLock::new(), AtomicBool::new(false), Mutex::default());
         let libraries = calls::Libraries::default();
@@ -79,6 +87,7 @@ impl Open {
             blas,
             libraries,
             tf32,
+            trials,
             is_lost,
             reason,
         })
@@ -86,7 +95,7 @@ impl Open {
 
     /// The library of matrix products, opened by the first.
     pub(crate) fn blas(&self) -> crate::Result<&Blas> {
-        let open = || self.gpu.bind().and_then(|()| Blas::open());
+        let open = || self.gpu.bind().and_then(|()| Blas::open(self.trials));
         self.blas.get_or_init(open).as_ref().map_err(crate::Error::clone)
     }
 
@@ -119,39 +128,78 @@ impl Open {
         }
     }
 
-    /// Memory for kernels, from what was freed last or from the pool; cached memory is given back if there is too little.
+    /// Memory for kernels, from what was freed last or from the pool, as far as the budget allows; cached memory is given back if
+    /// there is too little.
     pub(crate) fn take(&self, bytes: usize) -> Result<u64> {
+        let size = Blocks::size(bytes);
         if let Some(address) = self.blocks.take(bytes) {
+            self.account(|account| account.reused(size as u64));
             return Ok(address);
         }
+        self.take_counted(bytes, size, || self.gpu.take(size, Lane::Compute))
+    }
+
+    /// Counts an allocation and makes it.
+    fn take_counted(&self, bytes: usize, size: usize, make: impl Fn() -> crate::Result<u64>) -> Result<u64> {
         let full = |error: &crate::Error| matches!(error, crate::Error::Driver { code: 2, .. });
-        let size = Blocks::size(bytes);
-        match self.gpu.take(size, Lane::Compute) {
-            Err(error) if full(&error) => {
-                self.sequences.clear();
-                for address in self.blocks.drain() {
-                    let _ = self.gpu.give(address, Lane::Compute);
-                }
-                let _ = self.gpu.trim();
-                self.gpu.take(size, Lane::Compute).map_err(|error| {
-                    let used = self.gpu.memory().unwrap_or_default();
-                    if !full(&error) {
-                        return self.failed("allocating", error);
-                    }
-                    Error::OutOfMemory {
-                        device: self.gpu.name().to_string(),
-                        requested: bytes as u64,
-                        free: used.free,
-                        reserved: used.reserved,
-                    }
-                })
+        let failed = |error| self.failed("allocating", error);
+        for again in [false, true] {
+            if let Some(budget) = self.gpu.budget()
+                && !budget.admit(&self.gpu, size, || self.empty()).map_err(failed)?
+            {
+                break;
             }
-            other => other.map_err(|error| self.failed("allocating", error)),
+            match make() {
+                Ok(address) => {
+                    self.account(|account| account.made(size as u64));
+                    return Ok(address);
+                }
+                Err(error) => {
+                    self.account(|account| account.unmade(size as u64));
+                    if !full(&error) {
+                        return Err(failed(error));
+                    }
+                }
+            }
+            if !again {
+                // Others may have taken what the budget would have allowed.
+                self.empty();
+                let _ = self.trim();
+            }
+        }
+        let used = self.gpu.memory().unwrap_or_default();
+        let room = self.gpu.budget().map_or(u64::MAX, |budget| budget.account.room());
+        Err(Error::OutOfMemory {
+            device: self.gpu.name().to_string(),
+            requested: bytes as u64,
+            free: used.free.min(room),
+            reserved: used.reserved,
+            largest: used.free.min(room),
+        })
+    }
+
+    fn account(&self, note: impl FnOnce(&Account)) {
+        if let Some(budget) = self.gpu.budget() {
+            note(&budget.account);
+        }
+    }
+
+    /// Gives cached memory of the driver's pool back, once everything queued has passed.
+    fn trim(&self) -> crate::Result<()> {
+        self.gpu.wait_and_trim(self.gpu.budget().map_or(0, |budget| budget.kept(0)))
+    }
+
+    /// Gives the driver back what is kept beside its pool.
+    fn empty(&self) {
+        self.sequences.clear();
+        for address in self.blocks.drain() {
+            let _ = self.gpu.give(address, Lane::Compute);
         }
     }
 
     /// Takes memory back once kernels queued so far have passed.
     pub(crate) fn give(&self, address: u64, bytes: usize) {
+        self.account(|account| account.kept(Blocks::size(bytes) as u64));
         if !self.blocks.keep(address, bytes) {
             // A retired device has nothing left to give back.
             let _ = self.gpu.give(address, Lane::Compute);
@@ -176,6 +224,8 @@ pub struct CudaBackend {
     name: String,
     folder: Option<PathBuf>,
     tf32: bool,
+    trials: bool,
+    limits: Limits,
     open: OnceLock<std::result::Result<Arc<Open>, crate::Error>>,
 }
 
@@ -184,7 +234,9 @@ impl CudaBackend {
     pub fn new(ordinal: i32) -> CudaBackend {
         let (name, folder) = (format!("CUDA device {ordinal}"), KernelCache::usual_folder());
         let tf32 = std::env::var_os("CROSSOVER_TF32").is_some_and(|value| value == "1");
-        CudaBackend { ordinal, name, folder, tf32, open: OnceLock::new() }
+        let trials = std::env::var_os("CROSSOVER_MATMUL_TRIALS").is_none_or(|value| value != "0");
+        let limits = Limits::default();
+        CudaBackend { ordinal, name, folder, tf32, trials, limits, open: OnceLock::new() }
     }
 
     /// Keeps compiled kernels in this folder, or nowhere. Before the device is opened.
@@ -197,6 +249,19 @@ impl CudaBackend {
     /// Off unless `CROSSOVER_TF32=1`: f32 is exact. Before the device is opened.
     pub fn tf32(mut self, allowed: bool) -> CudaBackend {
         self.tf32 = allowed;
+        self
+    }
+
+    /// Whether ways to multiply matrices of a new size are tried out, for some milliseconds: the fastest may be another one in
+    /// the next run, with other bits. On unless `CROSSOVER_MATMUL_TRIALS=0`. Before the device is opened.
+    pub fn matmul_trials(mut self, allowed: bool) -> CudaBackend {
+        self.trials = allowed;
+        self
+    }
+
+    /// How much of the device's memory may be used. Before the device is opened.
+    pub fn limits(mut self, limits: Limits) -> CudaBackend {
+        self.limits = limits;
         self
     }
 
@@ -216,9 +281,7 @@ impl CudaBackend {
     }
 
     fn opened(&self) -> std::result::Result<&Arc<Open>, &crate::Error> {
-        self.open
-            .get_or_init(|| Open::new(self.ordinal, self.folder.clone(), self.tf32).map(Arc::new))
-            .as_ref()
+        self.open.get_or_init(|| Open::new(self).map(Arc::new)).as_ref()
     }
 
     fn device(&self, during: &'static str) -> Result<&Arc<Open>> {
@@ -319,9 +382,19 @@ impl Backend for CudaBackend {
     }
 
     fn free(&self, block: Block) {
-        if let (Some(Ok(open)), true) = (self.open.get(), block.bytes > 0) {
+        // A forked child has no device to give anything to.
+        let there = block.bytes > 0 && !crossover_runtime::is_forked();
+        if let (Some(Ok(open)), true) = (self.open.get(), there) {
             open.give(block.address.0, block.bytes);
         }
+    }
+
+    fn timed(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Arc<dyn Timing>>> {
+        let open = self.device("timing")?;
+        let failed = |error| open.failed("timing", error);
+        let begun = open.transfers.clock.begin(&open.gpu, Lane::Compute).map_err(failed)?;
+        work()?;
+        begun.end().map(Some).map_err(failed)
     }
 
     fn upload(&self, from: &[u8], to: Block) -> Result<()> {
@@ -344,14 +417,17 @@ impl Backend for CudaBackend {
             0 => NOWHERE,
             // Small ones are in order with kernels anyway, and their memory is at hand.
             small if small <= SMALL => return self.receive_small(open, from),
-            _ => match open.transfers.receive(from) {
-                Ok(address) => address,
-                Err(crate::Error::Driver { code: 2, .. }) => {
-                    // Memory is short: the slower way gives cached memory back first.
-                    return self.receive_small(open, from);
-                }
-                Err(error) => return Err(open.failed(DURING, error)),
-            },
+            large => {
+                let size = Blocks::size(large);
+                open.take_counted(large, size, || open.transfers.receive(from)).map_err(
+                    |error| match error {
+                        Error::Device { device, reason, .. } => {
+                            Error::Device { device, during: DURING, reason }
+                        }
+                        other => other,
+                    },
+                )?
+            }
         };
         Ok(Block { address: Address(address), bytes: from.len() })
     }
@@ -406,9 +482,23 @@ impl Backend for CudaBackend {
 
     fn memory(&self) -> Option<DeviceMemory> {
         let Some(Ok(open)) = self.open.get() else { return None };
-        let used = open.gpu.memory().ok()?;
-        let cached = used.reserved.saturating_sub(used.live);
-        Some(DeviceMemory { live: used.live, cached, free: used.free, total: used.total })
+        let budget = open.gpu.budget()?;
+        let used = budget.settle(&open.gpu).ok()?;
+        Some(budget.account.stats(used.free + used.reserved.saturating_sub(used.live)))
+    }
+
+    fn account(&self) -> Option<&Account> {
+        let Some(Ok(open)) = self.open.get() else { return None };
+        open.gpu.budget().map(|budget| &budget.account)
+    }
+
+    fn trim(&self) -> Result<()> {
+        const DURING: &str = "giving memory back";
+        let open = self.device(DURING)?;
+        open.empty();
+        let trimmed = open.trim();
+        let settled = open.gpu.budget().map_or(Ok(()), |budget| budget.settle(&open.gpu).map(drop));
+        trimmed.and(settled).map_err(|error| open.failed(DURING, error))
     }
 
     fn kernels(&self) -> Vec<KernelRecord> {

@@ -2,8 +2,8 @@
 //!
 //! The library is looked for at `CROSSOVER_CUBLASLT`, then as [`library`](crate::library) says. All functions are
 //! resolved when it is opened, so nothing can be missing later. Which algorithm multiplies matrices of some size is found by
-//! trying the library's proposals on the first product of that size, for some milliseconds; `CROSSOVER_MATMUL_TRIALS=0`
-//! takes its first proposal instead. Matrices are row-major here; the library counts by
+//! trying the library's proposals on the first product of that size, for some milliseconds; without trials
+//! ([`CudaBackend::matmul_trials`](crate::CudaBackend::matmul_trials)) its first proposal is taken. Matrices are row-major here; the library counts by
 //! columns, so it is handed the operands in the other order, which gives the transposed product by columns.
 
 #![allow(unsafe_code)]
@@ -21,7 +21,7 @@ use libloading::Library;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use crate::{Error, Gpu, Result, library, queue::Lane};
+use crate::{Error, Gpu, Result, budget::Budget, calls::product::OwnProduct, library, queue::Lane};
 
 const LIBRARY: &str = "libcublasLt";
 /// Most scratch memory that a product may ask for, in bytes: what the library recommends for Hopper.
@@ -181,7 +181,9 @@ pub(crate) struct Product {
     layouts: [Handle; 3],
     /// What the library offers, the one it thinks best first; at least one.
     candidates: Vec<Choice>,
-    /// The fastest of them, once they have been tried.
+    /// Our own kernel, which is tried after them.
+    own: Option<OwnProduct>,
+    /// The fastest of all of these, once they have been tried.
     chosen: OnceLock<usize>,
     layout_destroy: Destroy,
     product_destroy: Destroy,
@@ -204,7 +206,8 @@ impl Product {
     /// Bytes of scratch memory that it needs.
     pub(crate) fn workspace(&self) -> usize {
         match self.chosen.get() {
-            Some(&at) => self.candidates[at].workspace,
+            // Our own needs none.
+            Some(&at) => self.candidates.get(at).map_or(0, |choice| choice.workspace),
             None => self.candidates.iter().map(|choice| choice.workspace).max().unwrap_or(0),
         }
     }
@@ -264,6 +267,11 @@ fn scales(dtype: DType) -> ([u64; 2], [u64; 2]) {
     ([one, 0], [0, 0])
 }
 
+/// Multiplications of a product.
+fn work(shape: &Shape) -> u64 {
+    shape.rows * shape.columns * shape.depth * shape.batch.max(1) as u64
+}
+
 fn check(call: &'static str, status: Status) -> Result<()> {
     if status == 0 {
         Ok(())
@@ -281,25 +289,28 @@ struct Delay<'a> {
 impl Drop for Delay<'_> {
     fn drop(&mut self) {
         // A retired device has nothing left to give back.
+        if let Some(budget) = self.gpu.budget() {
+            budget.account.kept(DELAY as u64);
+        }
         let _ = self.gpu.give(self.address, Lane::Compute);
     }
 }
 
 impl Blas {
     /// Finds and opens the library; a device must be current.
-    pub(crate) fn open() -> Result<Blas> {
+    pub(crate) fn open(tries: bool) -> Result<Blas> {
         let mut last = "no candidates".to_string();
         for candidate in library::candidates(LIBRARY, "CROSSOVER_CUBLASLT") {
             // SAFETY: loading cuBLASLt runs its initialisers, which have no preconditions.
             match unsafe { Library::new(&candidate) } {
-                Ok(library) => return Blas::resolve(library),
+                Ok(library) => return Blas::resolve(library, tries),
                 Err(error) => last = error.to_string(),
             }
         }
         Err(Error::Library { library: LIBRARY, why: format!("not found; the last answer was: {last}") })
     }
 
-    fn resolve(library: Library) -> Result<Blas> {
+    fn resolve(library: Library, tries: bool) -> Result<Blas> {
         fn symbol<T: Copy>(library: &Library, name: &'static str) -> Result<T> {
             // SAFETY: every use below names a function of cublasLt.h and gives it the type declared there.
             let found = unsafe { library.get::<T>(name.as_bytes()) };
@@ -322,16 +333,20 @@ impl Blas {
         let mut handle = ptr::null_mut();
         // SAFETY: the pointer is valid for the call. The handle lives as long as the process uses the device.
         check("cublasLtCreate", unsafe { (functions.create)(&mut handle) })?;
-        let tries = std::env::var_os("CROSSOVER_MATMUL_TRIALS").is_none_or(|value| value != "0");
         Ok(Blas { functions, handle, known: Mutex::default(), tries, _library: library })
     }
 
-    /// The product of a shape, described and chosen once.
-    pub(crate) fn product(&self, shape: &Shape) -> Result<Arc<Product>> {
+    /// The product of a shape, described and chosen once. `own` gives our own kernel for it, if there is one.
+    pub(crate) fn product(
+        &self,
+        shape: &Shape,
+        own: impl FnOnce() -> Option<OwnProduct>,
+    ) -> Result<Arc<Product>> {
         if let Some(found) = self.known.lock().get(shape) {
             return Ok(found.clone());
         }
-        let made = Arc::new(self.describe(shape)?);
+        let is_worth_it = self.tries && work(shape) >= WORTH_TRYING;
+        let made = Arc::new(self.describe(shape, if is_worth_it { own() } else { None })?);
         let mut known = self.known.lock();
         if known.len() >= PRODUCTS {
             known.clear();
@@ -340,7 +355,7 @@ impl Blas {
         Ok(made)
     }
 
-    fn describe(&self, shape: &Shape) -> Result<Product> {
+    fn describe(&self, shape: &Shape, own: Option<OwnProduct>) -> Result<Product> {
         let f = &self.functions;
         let Some((data, compute, scale)) = types(shape.dtype, shape.tf32) else {
             let why = format!("products of {} are not its work", shape.dtype);
@@ -351,6 +366,7 @@ impl Blas {
             description: ptr::null_mut(),
             layouts: [ptr::null_mut(); 3],
             candidates: Vec::new(),
+            own,
             chosen: OnceLock::new(),
             layout_destroy: f.layout_destroy,
             product_destroy: f.product_destroy,
@@ -449,8 +465,8 @@ impl Blas {
         if product.candidates.is_empty() {
             return Err(Error::Library { library: LIBRARY, why: format!("no algorithm for {shape:?}") });
         }
-        let work = shape.rows * shape.columns * shape.depth * shape.batch.max(1) as u64;
-        if product.candidates.len() == 1 || work < WORTH_TRYING || !self.tries {
+        let is_alone = product.candidates.len() == 1 && product.own.is_none();
+        if is_alone || work(shape) < WORTH_TRYING || !self.tries {
             product.candidates.truncate(1);
             let _ = product.chosen.set(0);
         }
@@ -468,7 +484,7 @@ impl Blas {
             None => unsafe { self.try_all(gpu, product, run)? },
         };
         // SAFETY: the caller's contract.
-        unsafe { self.start(gpu, product, &product.candidates[at], run) }
+        unsafe { self.start(gpu, product, at, run) }
     }
 
     /// Tries the algorithms one after the other and keeps the fastest.
@@ -480,24 +496,38 @@ impl Blas {
         let mut best: Option<(f64, usize)> = None;
         let mut last = None;
         // Without memory to spare the library's first will do, until there is some.
-        let Ok(address) = gpu.take(DELAY, Lane::Compute) else { return Ok(0) };
+        let allowed = |budget: &Budget| budget.admit(gpu, DELAY, || {}).unwrap_or(false);
+        if !gpu.budget().is_none_or(allowed) {
+            return Ok(0);
+        }
+        let taken = gpu.take(DELAY, Lane::Compute);
+        if let Some(budget) = gpu.budget() {
+            match &taken {
+                Ok(_) => budget.account.made(DELAY as u64),
+                Err(_) => budget.account.unmade(DELAY as u64),
+            }
+        }
+        let Ok(address) = taken else { return Ok(0) };
         let delay = Delay { gpu, address };
-        for (at, choice) in product.candidates.iter().enumerate() {
-            if best.is_some() && began.elapsed().as_secs_f64() * 1e3 > PATIENCE {
-                break;
+        let offered = product.candidates.len();
+        for at in 0..offered + usize::from(product.own.is_some()) {
+            // Our own is tried however long the others took.
+            if best.is_some() && at < offered && began.elapsed().as_secs_f64() * 1e3 > PATIENCE {
+                continue;
             }
             // SAFETY: the caller's contract.
-            match unsafe { self.time(&delay, product, choice, run) } {
+            match unsafe { self.time(&delay, product, at, run) } {
+                // Our own also starts while the kernel before it ends, which runs of one product do not show.
                 Ok(taken)
                     if best.is_none_or(|(least, first)| {
-                        taken < if first == 0 { least * CLEARLY } else { least }
+                        taken < if first == 0 && at < offered { least * CLEARLY } else { least }
                     }) =>
                 {
                     best = Some((taken, at))
                 }
                 Ok(_) => {}
                 // One that does not work after all is not chosen.
-                Err(error) if matches!(error, Error::Library { .. }) => last = Some(error),
+                Err(error) if at == offered || matches!(error, Error::Library { .. }) => last = Some(error),
                 Err(error) => return Err(error),
             }
         }
@@ -512,7 +542,7 @@ impl Blas {
     ///
     /// # Safety
     /// As for `run`.
-    unsafe fn time(&self, delay: &Delay<'_>, product: &Product, choice: &Choice, run: Run) -> Result<f64> {
+    unsafe fn time(&self, delay: &Delay<'_>, product: &Product, at: usize, run: Run) -> Result<f64> {
         let gpu = delay.gpu;
         let several = |runs: u32| {
             if runs > 1 {
@@ -523,7 +553,7 @@ impl Blas {
             let begin = gpu.record()?;
             for _ in 0..runs {
                 // SAFETY: the caller's contract.
-                unsafe { self.start(gpu, product, choice, run)? };
+                unsafe { self.start(gpu, product, at, run)? };
             }
             let end = gpu.record()?;
             gpu.synchronise()?;
@@ -539,7 +569,13 @@ impl Blas {
     ///
     /// # Safety
     /// As for `run`.
-    unsafe fn start(&self, gpu: &Gpu, product: &Product, choice: &Choice, run: Run) -> Result<()> {
+    unsafe fn start(&self, gpu: &Gpu, product: &Product, at: usize, run: Run) -> Result<()> {
+        let Some(choice) = product.candidates.get(at) else {
+            let missing = || Error::Library { library: LIBRARY, why: format!("it has no algorithm {at}") };
+            let own = product.own.as_ref().ok_or_else(missing)?;
+            // SAFETY: the caller's contract.
+            return unsafe { own.start(gpu, run) };
+        };
         let Run { dtype, addresses: [left, right, result], bias, workspace } = run;
         let (one, zero) = scales(dtype);
         let _named = match bias {

@@ -13,7 +13,7 @@ use std::{
 };
 
 use crossover_codegen::NVRTC_FLAGS;
-use crossover_runtime::{KernelEntry, KernelRecord};
+use crossover_runtime::{KernelEntry, KernelRecord, trace};
 use parking_lot::{Condvar, Mutex};
 use rustc_hash::FxHashMap;
 
@@ -224,7 +224,9 @@ impl Compiler {
             }
         }
         let begin = Instant::now();
+        let span = trace::span(trace::Kind::Compile, "compile a kernel");
         let cubin = nvrtc.compile(text, &self.architecture)?;
+        drop(span);
         self.compiled.fetch_add(1, Ordering::Relaxed);
         let taken = begin.elapsed();
         self.microseconds.fetch_add(taken.as_micros() as u64, Ordering::Relaxed);

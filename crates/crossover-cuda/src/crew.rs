@@ -23,12 +23,6 @@ const PIECE: usize = 1 << 20;
 /// Bytes of a large page, and of a piece on its way down: fresh memory takes longer to enter than to fill, and no two
 /// threads should enter the same page.
 const LARGE_PAGE: usize = 2 << 20;
-/// Bytes of the smallest page.
-const PAGE: usize = 4096;
-/// Pieces that a thread has on their way.
-const BLOCKS: usize = 3;
-/// Threads at most.
-const MOST: usize = 8;
 
 /// Which way bytes go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,8 +31,6 @@ pub(crate) enum Direction {
     Up,
     /// From the device.
     Down,
-    /// Nowhere: the pages of the host's memory are entered by a write to each, before anything else is written there.
-    Enter,
 }
 
 impl Direction {
@@ -46,13 +38,25 @@ impl Direction {
     fn piece(self) -> usize {
         match self {
             Direction::Up => PIECE,
-            Direction::Down | Direction::Enter => LARGE_PAGE,
+            Direction::Down => LARGE_PAGE,
         }
     }
 
-    /// Blocks that a thread has.
+    /// Pieces that a thread has on their way.
     fn blocks(self) -> usize {
-        if self == Direction::Enter { 0 } else { BLOCKS }
+        match self {
+            Direction::Up => 3,
+            Direction::Down => 2,
+        }
+    }
+
+    /// Threads at most. They wait for the device without sleeping, and both ways may be busy at once: together they leave some of
+    /// a large host's cores to others. Those that copy down enter fresh memory, too, which takes them longer than the copy.
+    fn most(self) -> usize {
+        match self {
+            Direction::Up => 6,
+            Direction::Down => 8,
+        }
     }
 }
 
@@ -101,7 +105,7 @@ pub(crate) struct Crew {
 impl Crew {
     /// Starts the threads, each with its blocks, for copies in one direction.
     pub(crate) fn new(gpu: &Gpu, direction: Direction) -> Result<Crew> {
-        let count = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, MOST);
+        let count = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, direction.most());
         let mut crew = Crew { direction, shared: Arc::new(Shared::default()), threads: Vec::new() };
         for i in 0..count {
             let blocks = (0..direction.blocks())
@@ -127,7 +131,7 @@ impl Crew {
         let direction = self.direction;
         let origin = match direction {
             Direction::Up => host,
-            Direction::Down | Direction::Enter => host / LARGE_PAGE * LARGE_PAGE,
+            Direction::Down => host / LARGE_PAGE * LARGE_PAGE,
         };
         let pieces = (host - origin + bytes).div_ceil(direction.piece());
         let hands = self.threads.len().min(pieces);
@@ -159,11 +163,6 @@ impl Pending {
     /// Waits until every piece has been copied.
     pub(crate) fn wait(self) -> Result<()> {
         self.settle()
-    }
-
-    /// Whether waiting would take no time.
-    pub(crate) fn is_done(&self) -> bool {
-        self.0.state.lock().busy == 0
     }
 
     fn settle(&self) -> Result<()> {
@@ -209,10 +208,6 @@ fn work(shared: &Shared, gpu: &Gpu, mut blocks: Vec<Staging>) {
         let result = gpu.bind().and_then(|()| match job.direction {
             Direction::Up => job.up(gpu, &mut blocks),
             Direction::Down => job.down(gpu, &mut blocks),
-            Direction::Enter => {
-                job.enter();
-                Ok(())
-            }
         });
         let mut state = job.state.lock();
         state.busy -= 1;
@@ -238,19 +233,11 @@ impl Job {
         (start < end).then(|| (start - self.host, end - start))
     }
 
-    fn enter(&self) {
-        while let Some((at, length)) = self.take() {
-            for page in (0..length).step_by(PAGE) {
-                // SAFETY: inside the host's bytes, which the caller lends for writing; what they hold is lost.
-                unsafe { ((self.host + at + page) as *mut u8).write_volatile(0) };
-            }
-        }
-    }
-
     fn up(&self, gpu: &Gpu, blocks: &mut [Staging]) -> Result<()> {
         let mut turn = 0;
         while let Some((at, length)) = self.take() {
-            let block = &mut blocks[turn % BLOCKS];
+            let count = blocks.len();
+            let block = &mut blocks[turn % count];
             turn += 1;
             block.done.wait()?;
             let memory = &mut block.memory.bytes_mut()[..length];
@@ -270,15 +257,16 @@ impl Job {
         let mut coming: VecDeque<(usize, usize, usize)> = VecDeque::new();
         let mut turn = 0;
         loop {
-            while coming.len() < BLOCKS {
+            let count = blocks.len();
+            while coming.len() < count {
                 let Some((at, length)) = self.take() else { break };
-                let block = &mut blocks[turn % BLOCKS];
+                let block = &mut blocks[turn % count];
                 block.done.wait()?;
                 let memory = block.memory.bytes_mut().as_mut_ptr();
                 // SAFETY: the block holds a piece, and is read only after its mark has passed.
                 unsafe { gpu.copy_down(self.device + at as u64, memory, length, Lane::Down)? };
                 block.done.set(Lane::Down)?;
-                coming.push_back((turn % BLOCKS, at, length));
+                coming.push_back((turn % count, at, length));
                 turn += 1;
             }
             let Some((block, at, length)) = coming.pop_front() else { return Ok(()) };

@@ -5,12 +5,17 @@
 
 #![allow(unsafe_code)]
 
-use std::{ffi::CString, sync::Arc};
+use std::{
+    ffi::CString,
+    sync::{Arc, OnceLock},
+};
 
+use crossover_runtime::memory::Limits;
 use cudarc::driver::{result, sys};
 
 use crate::{
     Arguments, Error, Result,
+    budget::Budget,
     driver::{driver, probe},
 };
 
@@ -52,6 +57,8 @@ pub struct Gpu {
     version: i32,
     /// Whether launches may start early; asked for once, since every launch wants to know.
     early: bool,
+    /// What may be taken, once the backend has said so.
+    budget: Arc<OnceLock<Budget>>,
 }
 
 impl Gpu {
@@ -74,10 +81,28 @@ impl Gpu {
             result::stream::create(result::stream::StreamKind::NonBlocking).map_err(driver("cuStreamCreate"))
         };
         let shared = Context { device, context, stream: stream()?, up: stream()?, down: stream()? };
-        let mut gpu = Gpu { shared: Arc::new(shared), name: name.into(), version, early: false };
+        let mut gpu = Gpu {
+            shared: Arc::new(shared),
+            name: name.into(),
+            version,
+            early: false,
+            budget: Arc::default(),
+        };
         gpu.early =
             gpu.attribute(sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) >= 9;
         Ok(gpu)
+    }
+
+    /// Limits what is taken from the driver's pool from now on; once.
+    pub(crate) fn limit(&self, limits: Limits) -> Result<()> {
+        let budget = self.budget.get_or_init(|| Budget::new(self, limits));
+        budget.settle(self)?;
+        budget.reserve(self)
+    }
+
+    /// What may be taken; `None` where nobody has said so.
+    pub(crate) fn budget(&self) -> Option<&Budget> {
+        self.budget.get()
     }
 
     /// Makes this device current on the calling thread; every thread does this before it uses the device.

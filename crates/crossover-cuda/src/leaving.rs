@@ -47,7 +47,10 @@ pub(crate) fn gate() -> &'static Gate {
             fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
         }
         extern "C" fn close() {
-            GATE.close();
+            // Whoever was inside when a child was forked never leaves there.
+            if !crossover_runtime::is_forked() {
+                GATE.close();
+            }
         }
         // SAFETY: the function has the signature that is asked for and lives as long as the process. If there is no
         // room for it, the process ends as it would have without.

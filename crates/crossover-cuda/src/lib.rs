@@ -7,6 +7,7 @@
 mod backend;
 mod blas;
 mod blocks;
+mod budget;
 mod cache;
 pub mod calls;
 mod compiler;
@@ -22,6 +23,7 @@ mod launch;
 mod leaving;
 mod library;
 mod matmul;
+mod nvml;
 mod nvrtc;
 mod peer;
 #[cfg(feature = "proof")]
@@ -29,6 +31,7 @@ pub mod proof;
 mod queue;
 mod sequence;
 mod stream;
+mod timing;
 mod transfer;
 
 pub use backend::CudaBackend;
@@ -37,5 +40,6 @@ pub use compiler::CompilerCounts;
 pub use device::{Event, Gpu, Memory, Module, Pinned};
 pub use error::{Error, Result};
 pub use launch::Arguments;
+pub use nvml::{GpuLoad, gpu_loads};
 pub use nvrtc::Nvrtc;
 pub use queue::MemoryUse;

@@ -11,6 +11,10 @@ use crossover_runtime::{Error, Executable, Launch, Result};
 use crate::{
     backend::Open,
     blas::{Product, Run, Shape, Side},
+    calls::{
+        Program,
+        product::{self, OwnProduct},
+    },
 };
 
 /// A product made ready: one call of the library per point of `starts`.
@@ -57,24 +61,32 @@ fn alignment(offsets: impl Iterator<Item = u64>) -> u32 {
     offsets.fold(256u32, |a, bytes| if bytes == 0 { a } else { a.min(1 << bytes.trailing_zeros().min(8)) })
 }
 
-impl MatMul {
-    pub(crate) fn new(open: &Arc<Open>, call: &Call) -> Result<MatMul> {
-        let unsupported = |what: String| Error::Unsupported { device: open.gpu.name().to_string(), what };
+/// A product as the library is told of it.
+struct Outline {
+    /// `None` where there is nothing to add up.
+    shape: Option<Shape>,
+    starts: Vec<[u64; 3]>,
+    bytes: usize,
+    bias: Option<u64>,
+}
+
+impl Outline {
+    /// The outline of a call, or what about it cannot be done. Needs no device.
+    fn new(call: &Call, tf32: bool) -> std::result::Result<Outline, String> {
         let (bias, activation) = match call.op {
             CallOp::Linear { activation, .. } => (call.operands.get(2), activation),
             _ => (None, Activation::None),
         };
         let [left, right, ..] = &call.operands[..] else {
-            return Err(Error::Internal("a product of fewer than two operands".to_string()));
+            return Err("a product of fewer than two operands".to_string());
         };
         let bias = bias.map(|b| (b.layout.offset * b.dtype.size()) as u64);
         if bias.is_some_and(|at| at % 16 != 0) {
-            return Err(unsupported("a bias that does not start at a multiple of 16 bytes".to_string()));
+            return Err("a bias that does not start at a multiple of 16 bytes".to_string());
         }
         let layouts = [&left.layout, &right.layout];
         let dtype = call.dtype;
-        let awkward =
-            || unsupported(format!("a product of {dtype} with strides {:?}", layouts.map(|l| &l.strides)));
+        let awkward = || format!("a product of {dtype} with strides {:?}", layouts.map(|l| &l.strides));
         let is_negative = |l: &&Layout| l.strides.iter().any(|&s| s < 0);
         if left.dtype != dtype || right.dtype != dtype || layouts.iter().any(is_negative) {
             return Err(awkward());
@@ -87,9 +99,9 @@ impl MatMul {
         let bytes = call.layout.shape.size() * dtype.size();
         if bytes == 0 || *depth == 0 {
             if call.op != CallOp::MatMul {
-                return Err(unsupported("a sum of nothing with a bias or an activation".to_string()));
+                return Err("a sum of nothing with a bias or an activation".to_string());
             }
-            return Ok(MatMul { open: open.clone(), dtype, product: None, starts: Vec::new(), bytes, bias });
+            return Ok(Outline { shape: None, starts: Vec::new(), bytes, bias });
         }
         // The innermost leading axis longer than one is the batch of a call; calls walk over the others.
         let lead = &dims[..dims.len() - 2];
@@ -127,11 +139,32 @@ impl MatMul {
             right,
             bias: bias.is_some(),
             activation,
-            tf32: open.tf32 && dtype == DType::F32,
+            tf32: tf32 && dtype == DType::F32,
         };
-        let product = open.blas().and_then(|blas| blas.product(&shape));
+        Ok(Outline { shape: Some(shape), starts, bytes, bias })
+    }
+}
+
+impl MatMul {
+    pub(crate) fn new(open: &Arc<Open>, call: &Call) -> Result<MatMul> {
+        let unsupported = |what: String| Error::Unsupported { device: open.gpu.name().to_string(), what };
+        let Outline { shape, starts, bytes, bias } = Outline::new(call, open.tf32).map_err(unsupported)?;
+        let describe = |shape: Shape| {
+            let own = || {
+                let program = product::program(&shape)?;
+                let compilation = open.compiler.begin(&program.text);
+                Some(OwnProduct::new(program, compilation))
+            };
+            open.blas().and_then(|blas| blas.product(&shape, own))
+        };
+        let product = shape.map(describe).transpose();
         let product = product.map_err(|error| unsupported(format!("a product: {error}")))?;
-        Ok(MatMul { open: open.clone(), dtype, product: Some(product), starts, bytes, bias })
+        Ok(MatMul { open: open.clone(), dtype: call.dtype, product, starts, bytes, bias })
+    }
+
+    /// Our own kernel for a product, if it is one that we have a kernel for.
+    pub(crate) fn program(call: &Call) -> Option<Program> {
+        product::program(&Outline::new(call, false).ok()?.shape?)
     }
 
     fn queue(&self, launch: &Launch<'_>, workspace: u64) -> crate::Result<()> {

@@ -22,6 +22,17 @@ pub(crate) enum Lane {
     Down,
 }
 
+impl Lane {
+    /// What it is for, in traces.
+    pub(crate) fn purpose(self) -> &'static str {
+        match self {
+            Lane::Compute => "compute",
+            Lane::Up => "up",
+            Lane::Down => "down",
+        }
+    }
+}
+
 /// An entry point of a loaded module.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Function(pub(crate) sys::CUfunction);
@@ -38,6 +49,8 @@ pub struct MemoryUse {
     pub live: u64,
     /// Held by the pool: live blocks and freed memory kept for reuse.
     pub reserved: u64,
+    /// Most that the pool has held since the device was opened, or since `reset_peak`.
+    pub high: u64,
     /// Free on the device, for this process and others.
     pub free: u64,
     /// All of the device.
@@ -83,15 +96,30 @@ impl Gpu {
             .map_err(driver("cuMemPoolSetAttribute"))
     }
 
-    /// Gives freed memory back to the device, once everything queued has passed.
-    pub(crate) fn trim(&self) -> Result<()> {
+    /// Gives freed memory back to the device, as far as nothing queued uses it, until the pool has at most so many bytes.
+    pub(crate) fn trim_to(&self, bytes: u64) -> Result<()> {
+        self.bind()?;
+        // SAFETY: the pool is valid.
+        unsafe { result::mem_pool::trim_to(self.pool()?, bytes as usize) }.map_err(driver("cuMemPoolTrimTo"))
+    }
+
+    /// As `trim_to`, once everything queued has passed.
+    pub(crate) fn wait_and_trim(&self, bytes: u64) -> Result<()> {
         self.bind()?;
         for lane in [Lane::Up, Lane::Compute, Lane::Down] {
             // SAFETY: the stream lives as long as `self`.
             unsafe { result::stream::synchronize(self.lane(lane)) }.map_err(driver("cuStreamSynchronize"))?;
         }
-        // SAFETY: the pool is valid.
-        unsafe { result::mem_pool::trim_to(self.pool()?, 0) }.map_err(driver("cuMemPoolTrimTo"))
+        self.trim_to(bytes)
+    }
+
+    /// Lets the most that the pool has held start again from what it holds now.
+    pub fn reset_peak(&self) -> Result<()> {
+        let mut zero = 0u64;
+        let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH;
+        // SAFETY: the attribute is a 64-bit number; zero is the one value it can be set to.
+        unsafe { result::mem_pool::set_attribute(self.pool()?, attribute, (&raw mut zero).cast()) }
+            .map_err(driver("cuMemPoolSetAttribute"))
     }
 
     /// What memory is used for now.
@@ -110,6 +138,7 @@ impl Gpu {
         Ok(MemoryUse {
             live: read(A::CU_MEMPOOL_ATTR_USED_MEM_CURRENT)?,
             reserved: read(A::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?,
+            high: read(A::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH)?,
             free: free as u64,
             total: total as u64,
         })

@@ -13,11 +13,11 @@ use crate::{
     backend::Open,
     crew::{Direction, Pending},
     kernel::{Cell, CudaKernel, Entry},
-    queue::{Lane, Mark},
+    queue::Lane,
 };
 
-/// Bytes of the largest operand in a part: a piece for every thread on the way up, and few enough to start soon.
-const PART: usize = 8 << 20;
+/// Bytes of the largest operand in a part: a few pieces, and few enough to start soon.
+const PART: usize = 4 << 20;
 /// Parts are whole multiples of so many points, so that accesses stay aligned.
 const POINTS: usize = 4096;
 
@@ -119,27 +119,14 @@ pub(crate) fn run(
         return Err(Error::Internal("a kernel over host memory of other sizes".to_string()));
     }
     let crew = |direction| open.transfers.crew(direction);
-    let (Some(_), Some(down), Some(enter)) =
-        (crew(Direction::Up), crew(Direction::Down), crew(Direction::Enter))
-    else {
-        return Ok(None);
-    };
+    let (Some(_), Some(down)) = (crew(Direction::Up), crew(Direction::Down)) else { return Ok(None) };
     let fail = |error| open.failed(DURING, error);
     let to = work.to.as_mut_ptr() as usize;
     // Declared before what the threads of the crew use: dropped after it.
     let mut taken = Taken { open, blocks: SmallVec::new() };
     let part = pointwise.part();
     let parts = (0..pointwise.points).step_by(part).map(|start| (start, part.min(pointwise.points - start)));
-    // Fresh memory takes longer to enter than to fill: it is entered from here on, beside everything else.
-    let mut entering: VecDeque<(Pending, usize, usize)> = (parts.clone())
-        .map(|(start, count)| {
-            let (at, bytes) = (start * pointwise.output, count * pointwise.output);
-            (enter.begin(to + at, 0, bytes), at, bytes)
-        })
-        .collect();
-    let mut coming: SmallVec<[Pending; 8]> = SmallVec::new();
-    // Marks behind the kernel of each part.
-    let mut done: Vec<Mark> = Vec::new();
+    let mut coming: SmallVec<[Pending; 16]> = SmallVec::new();
     let mut addresses: SmallVec<[u64; 4]> = SmallVec::new();
     for input in work.inputs {
         addresses.push(taken.take(input.len())?);
@@ -149,12 +136,24 @@ pub(crate) fn run(
     let mark = open.gpu.mark().map_err(fail)?;
     // The memory may have belonged to a kernel that is still running.
     mark.set(Lane::Compute).and_then(|()| mark.hold(Lane::Up)).map_err(fail)?;
-    for (start, count) in parts {
+    // All parts are handed over at once, so that nobody waits between one and the next.
+    let mut going: VecDeque<SmallVec<[Pending; 2]>> = VecDeque::new();
+    for (start, count) in parts.clone() {
+        let mut part = SmallVec::new();
         for ((input, &address), &size) in work.inputs.iter().zip(&addresses).zip(&pointwise.inputs) {
             let bytes = &input[start * size..(start + count) * size];
             // SAFETY: the caller lends the bytes for the whole call, which ends after results have come down, and these
             // wait for this copy.
-            unsafe { open.transfers.upload_part(bytes, address + (start * size) as u64) }.map_err(fail)?;
+            part.extend(
+                unsafe { open.transfers.upload_part(bytes, address + (start * size) as u64) }
+                    .map_err(fail)?,
+            );
+        }
+        going.push_back(part);
+    }
+    for (start, count) in parts {
+        for pending in going.pop_front().into_iter().flatten() {
+            pending.wait().map_err(fail)?;
         }
         mark.set(Lane::Up).and_then(|()| mark.hold(Lane::Compute)).map_err(fail)?;
         let inputs: SmallVec<[u64; 4]> =
@@ -163,21 +162,8 @@ pub(crate) fn run(
         // SAFETY: the executor checked the kernel against blocks of these sizes; the part lies inside them.
         unsafe { kernel.queue_part(&inputs, result + at as u64, count, pointwise.points, work.scalars) }
             .map_err(fail)?;
-        let passed = open.gpu.mark().map_err(fail)?;
-        passed.set(Lane::Compute).map_err(fail)?;
-        done.push(passed);
-        // What has been entered may come down; the rest does when everything is on its way up.
-        while coming.len() < done.len() && entering.front().is_some_and(|(pending, ..)| pending.is_done()) {
-            let Some((entered, at, bytes)) = entering.pop_front() else { break };
-            drop(entered);
-            done[coming.len()].hold(Lane::Down).map_err(fail)?;
-            coming.push(down.begin(to + at, result + at as u64, bytes));
-        }
-    }
-    for (entered, at, bytes) in entering {
-        entered.wait().map_err(fail)?;
-        done[coming.len()].hold(Lane::Down).map_err(fail)?;
-        coming.push(down.begin(to + at, result + at as u64, bytes));
+        mark.set(Lane::Compute).and_then(|()| mark.hold(Lane::Down)).map_err(fail)?;
+        coming.push(down.begin(to + at, result + at as u64, count * pointwise.output));
     }
     for pending in coming {
         pending.wait().map_err(fail)?;

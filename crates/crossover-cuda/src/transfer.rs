@@ -13,7 +13,10 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use crossover_runtime::HostMemory;
+use crossover_runtime::{
+    Device, HostMemory,
+    trace::{self, Moment, Queue},
+};
 use parking_lot::Mutex;
 
 use crate::{
@@ -21,12 +24,11 @@ use crate::{
     blocks::Blocks,
     crew::{Crew, Direction, Pending},
     queue::{Lane, Mark},
+    timing::Clock,
 };
 
 /// Largest copy that goes through the ring, and the size of its blocks.
 pub(crate) const SMALL: usize = 64 << 10;
-/// Bytes of a large download that are entered before they are copied.
-const ENTERED: usize = 8 << 20;
 /// Blocks in the ring: so many small uploads may be on their way.
 const RING: usize = 32;
 
@@ -80,6 +82,9 @@ impl Drop for PinnedBlock {
 #[derive(Debug)]
 pub(crate) struct Transfers {
     gpu: Gpu,
+    /// The device among those of the machine.
+    device: Device,
+    pub(crate) clock: Clock,
     ranges: Arc<Ranges>,
     ring: Mutex<Ring>,
     /// For small downloads, one at a time.
@@ -87,15 +92,27 @@ pub(crate) struct Transfers {
     /// Each made by the first large copy that way; `None` where there is no page-locked memory to be had.
     up: OnceLock<Option<Crew>>,
     down: OnceLock<Option<Crew>>,
-    /// Threads that enter memory which bytes on their way down will go to.
-    enter: OnceLock<Option<Crew>>,
 }
 
 impl Transfers {
-    pub(crate) fn new(gpu: &Gpu) -> Transfers {
+    pub(crate) fn new(gpu: &Gpu, device: Device) -> Transfers {
         let (ring, back) = (Mutex::default(), Mutex::default());
-        let (up, down, enter) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Transfers { gpu: gpu.clone(), ranges: Arc::default(), ring, back, up, down, enter }
+        let (up, down) = (OnceLock::new(), OnceLock::new());
+        let clock = Clock::default();
+        Transfers { gpu: gpu.clone(), device, clock, ranges: Arc::default(), ring, back, up, down }
+    }
+
+    /// Makes a copy on a lane, which a session that records is told about.
+    fn watched(&self, lane: Lane, down: bool, bytes: usize, copy: impl FnOnce() -> Result<()>) -> Result<()> {
+        if !trace::is_on() {
+            return copy();
+        }
+        let (start, begun) = (Moment::now(), self.clock.begin(&self.gpu, lane)?);
+        copy()?;
+        let way = if down { (self.device, Device::HOST) } else { (Device::HOST, self.device) };
+        let queue = Queue { device: self.device, purpose: lane.purpose() };
+        trace::transfer(start, bytes as u64, way, Some((queue, begun.end()?)));
+        Ok(())
     }
 
     /// Page-locked memory for a user.
@@ -118,7 +135,6 @@ impl Transfers {
         let crew = match direction {
             Direction::Down => &self.down,
             Direction::Up => &self.up,
-            Direction::Enter => &self.enter,
         };
         crew.get_or_init(|| Crew::new(&self.gpu, direction).ok()).as_ref()
     }
@@ -127,7 +143,7 @@ impl Transfers {
     pub(crate) fn upload(&self, from: &[u8], to: u64) -> Result<()> {
         self.gpu.bind()?;
         if from.len() <= SMALL {
-            return self.upload_small(from, to);
+            return self.watched(Lane::Compute, false, from.len(), || self.upload_small(from, to));
         }
         // The memory may have belonged to a kernel that is still running.
         let mark = self.gpu.mark()?;
@@ -162,28 +178,36 @@ impl Transfers {
     }
 
     fn upload_large(&self, from: &[u8], to: u64) -> Result<()> {
-        match self.crew(Direction::Up).filter(|_| !self.is_pinned(from)) {
-            Some(crew) => crew.copy(from.as_ptr() as usize, to, from.len())?,
-            None => {
-                // SAFETY: both sides have the bytes; the lane is waited for before the borrow ends.
-                unsafe { self.gpu.copy_up(from.as_ptr(), to, from.len(), Lane::Up)? };
-                self.gpu.finish(Lane::Up)?;
-            }
-        }
+        self.watched(Lane::Up, false, from.len(), || self.send(from, to))?;
         let mark = self.gpu.mark()?;
         mark.set(Lane::Up)?;
         mark.hold(Lane::Compute)
     }
 
-    /// Copies a part of something large, on the lane up; kernels are not told.
+    fn send(&self, from: &[u8], to: u64) -> Result<()> {
+        match self.crew(Direction::Up).filter(|_| !self.is_pinned(from)) {
+            Some(crew) => crew.copy(from.as_ptr() as usize, to, from.len()),
+            None => {
+                // SAFETY: both sides have the bytes; the lane is waited for before the borrow ends.
+                unsafe { self.gpu.copy_up(from.as_ptr(), to, from.len(), Lane::Up)? };
+                self.gpu.finish(Lane::Up)
+            }
+        }
+    }
+
+    /// Starts to copy a part of something large, on the lane up; kernels are not told. All of it is queued on the lane when the
+    /// answer has been waited for, or now if there is none.
     ///
     /// # Safety
     /// The bytes stay as they are until the lane has passed.
-    pub(crate) unsafe fn upload_part(&self, from: &[u8], to: u64) -> Result<()> {
+    pub(crate) unsafe fn upload_part(&self, from: &[u8], to: u64) -> Result<Option<Pending>> {
         match self.crew(Direction::Up).filter(|_| !self.is_pinned(from)) {
-            Some(crew) => crew.copy(from.as_ptr() as usize, to, from.len()),
-            // SAFETY: both sides have the bytes, and the caller keeps the host's.
-            None => unsafe { self.gpu.copy_up(from.as_ptr(), to, from.len(), Lane::Up) },
+            Some(crew) => Ok(Some(crew.begin(from.as_ptr() as usize, to, from.len()))),
+            None => {
+                // SAFETY: both sides have the bytes, and the caller keeps the host's.
+                unsafe { self.gpu.copy_up(from.as_ptr(), to, from.len(), Lane::Up)? };
+                Ok(None)
+            }
         }
     }
 
@@ -191,44 +215,40 @@ impl Transfers {
     pub(crate) fn download(&self, from: u64, to: &mut [u8]) -> Result<()> {
         self.gpu.bind()?;
         if to.len() <= SMALL {
-            let mut back = self.back.lock();
-            if back.is_none() {
-                *back = Some(Staging::new(&self.gpu, SMALL)?);
-            }
-            let Some(block) = back.as_mut() else { return Ok(()) };
-            let memory = block.memory.bytes_mut().as_mut_ptr();
-            // SAFETY: the block is at least as long, and is read only after the wait below.
-            unsafe { self.gpu.copy_down(from, memory, to.len(), Lane::Compute)? };
-            block.done.set(Lane::Compute)?;
-            block.done.wait()?;
-            to.copy_from_slice(&block.memory.bytes()[..to.len()]);
-            return Ok(());
+            return self.download_small(from, to);
         }
         let mark = self.gpu.mark()?;
         mark.set(Lane::Compute)?;
         mark.hold(Lane::Down)?;
-        match self.crew(Direction::Down).zip(self.crew(Direction::Enter)) {
-            Some((down, enter)) => {
-                // Fresh memory takes longer to enter than to fill, so others go ahead, a part at a time.
-                let host = to.as_mut_ptr() as usize;
-                let part = |at: usize| (host + at, ENTERED.min(to.len() - at));
-                let starts = (0..to.len()).step_by(ENTERED);
-                let entering = starts.clone().map(|at| enter.begin(part(at).0, 0, part(at).1));
-                let mut copies = Vec::new();
-                for (at, entered) in starts.zip(entering.collect::<Vec<_>>()) {
-                    entered.wait()?;
-                    let (host, bytes) = part(at);
-                    copies.push(down.begin(host, from + at as u64, bytes));
-                }
-                copies.into_iter().try_for_each(Pending::wait)?;
-            }
+        self.watched(Lane::Down, true, to.len(), || self.fetch(from, to))
+        // The memory may be given back on the lane of kernels, where nothing else waits for this lane; the host has.
+    }
+
+    fn download_small(&self, from: u64, to: &mut [u8]) -> Result<()> {
+        let mut back = self.back.lock();
+        if back.is_none() {
+            *back = Some(Staging::new(&self.gpu, SMALL)?);
+        }
+        let Some(block) = back.as_mut() else { return Ok(()) };
+        let memory = block.memory.bytes_mut().as_mut_ptr();
+        // SAFETY: the block is at least as long, and is read only after the wait below.
+        let copy = || unsafe { self.gpu.copy_down(from, memory, to.len(), Lane::Compute) };
+        self.watched(Lane::Compute, true, to.len(), copy)?;
+        block.done.set(Lane::Compute)?;
+        block.done.wait()?;
+        to.copy_from_slice(&block.memory.bytes()[..to.len()]);
+        Ok(())
+    }
+
+    /// Copies on the lane down, and waits.
+    fn fetch(&self, from: u64, to: &mut [u8]) -> Result<()> {
+        match self.crew(Direction::Down) {
+            Some(crew) => crew.copy(to.as_mut_ptr() as usize, from, to.len()),
             None => {
                 // SAFETY: both sides have the bytes; the lane is waited for before the borrow ends.
                 unsafe { self.gpu.copy_down(from, to.as_mut_ptr(), to.len(), Lane::Down)? };
-                self.gpu.finish(Lane::Down)?;
+                self.gpu.finish(Lane::Down)
             }
         }
-        // The memory may be given back on the lane of kernels, where nothing else waits for this lane; the host has.
-        Ok(())
     }
 }

@@ -15,7 +15,7 @@ use crossover_cuda::{
         cases::{cast_case, cast_list, op_case, op_list},
         generate::{Case, Limits, case},
         interpreter,
-        planned::planned,
+        planned::{lookup, planned},
     },
 };
 use libloading::Library;
@@ -158,6 +158,14 @@ fn random_kernels_with_64_bit_indices_agree_with_the_interpreter() {
 fn planned_kernels_agree_with_the_interpreter() {
     let cases: Vec<Case> = (0..40).flat_map(|seed| planned(seed, 4096)).collect();
     check("planned", &cases, false);
+}
+
+#[test]
+fn kernels_that_look_their_operands_up_agree_with_the_interpreter() {
+    let cases: Vec<Case> = (0..60).filter_map(lookup).collect();
+    assert_eq!(cases.len(), 60, "every lookup is folded");
+    check("lookups", &cases, false);
+    check("wide_lookups", &cases[..12], true);
 }
 
 #[test]

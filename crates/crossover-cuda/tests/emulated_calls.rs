@@ -8,13 +8,18 @@ mod aligned;
 
 use std::{collections::HashMap, ffi::c_void, fmt::Write as _, path::PathBuf, process::Command};
 
+use crossover_core::{
+    DType, Layout, Shape,
+    ops::{Unary, gelu::Gelu},
+};
 use crossover_cuda::{
-    calls::{Cell, Program, programs},
+    calls::{Cell, Program, own_product, programs},
     proof::{
         calls::{CallCase, random_call, random_convolution},
         custom::random_custom,
     },
 };
+use crossover_plan::kernel::{Activation, BufferId, Call, CallOp, Operand};
 use libloading::Library;
 
 use aligned::Aligned;
@@ -111,8 +116,8 @@ fn run(
 }
 
 fn check(name: &str, cases: &[CallCase]) {
-    let all: Vec<Vec<Program>> =
-        cases.iter().map(|c| programs(&c.call).expect("our own kernels do these")).collect();
+    let own = |c: &CallCase| programs(&c.call).or_else(|| own_product(&c.call).map(|program| vec![program]));
+    let all: Vec<Vec<Program>> = cases.iter().map(|c| own(c).expect("our own kernels do these")).collect();
     let Some((library, numbers)) = library(name, &all.iter().flatten().collect::<Vec<_>>()) else { return };
     for (case, programs) in cases.iter().zip(&all) {
         let got = run(&library, &numbers, case, programs);
@@ -159,4 +164,74 @@ fn convolutions_agree_with_the_interpreter() {
     let mut cases: Vec<CallCase> = (0..90).filter_map(|seed| random_convolution(seed, false)).collect();
     cases.extend((200..208).filter_map(|seed| random_convolution(seed, true)));
     check("convolutions", &cases);
+}
+
+/// A product of `batch` matrices, and what one fused multiplication and addition after another makes of it.
+fn product([batch, rows, depth, columns]: [usize; 4], linear: Option<(bool, Activation)>) -> CallCase {
+    let mut state = 7u32;
+    let mut values = |count: usize| -> Vec<f32> {
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / 8_388_608.0 - 1.0
+        };
+        (0..count).map(|_| next()).collect()
+    };
+    let (left, right) = (values(batch * rows * depth), values(batch * depth * columns));
+    let bias = values(columns);
+    let mut want = Vec::new();
+    for (b, row, column) in
+        (0..batch).flat_map(|b| (0..rows).flat_map(move |r| (0..columns).map(move |c| (b, r, c))))
+    {
+        let factors =
+            |k: usize| (left[(b * rows + row) * depth + k], right[(b * depth + k) * columns + column]);
+        let mut sum = (0..depth).fold(0f32, |sum, k| factors(k).0.mul_add(factors(k).1, sum));
+        if let Some((has_bias, activation)) = linear {
+            sum = if has_bias { sum + bias[column] } else { sum };
+            sum = match activation {
+                Activation::None => sum,
+                Activation::Relu => sum.max(0.0),
+                Activation::Gelu => Gelu::f32(sum),
+            };
+        }
+        want.extend(sum.to_le_bytes());
+    }
+    let bytes = |values: &[f32]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
+    let operand = |at: u32, shape: &[usize]| Operand {
+        buffer: BufferId(at),
+        dtype: DType::F32,
+        layout: Layout::contiguous(Shape::from(shape)),
+    };
+    let mut operands = vec![operand(0, &[batch, rows, depth]), operand(1, &[batch, depth, columns])];
+    let mut blocks = vec![bytes(&left), bytes(&right)];
+    if linear.is_some_and(|(has_bias, _)| has_bias) {
+        operands.push(operand(2, &[columns]));
+        blocks.push(bytes(&bias));
+    }
+    let op = linear.map_or(CallOp::MatMul, |(bias, activation)| CallOp::Linear { bias, activation });
+    let call = Call {
+        op,
+        operands,
+        output: BufferId(9),
+        layout: Layout::contiguous(Shape::from([batch, rows, columns])),
+        dtype: DType::F32,
+    };
+    CallCase {
+        name: format!("product of {batch} x {rows} x {depth} x {columns}"),
+        call,
+        operands: blocks,
+        want,
+    }
+}
+
+#[test]
+fn products_are_sums_in_order() {
+    let cases = [
+        product([1, 32, 16, 32], None),
+        product([3, 33, 20, 36], None),
+        product([2, 1, 100, 4], None),
+        product([1, 70, 4, 68], Some((true, Activation::None))),
+        product([1, 40, 60, 32], Some((true, Activation::Gelu))),
+        product([1, 31, 68, 64], Some((false, Activation::Relu))),
+    ];
+    check("products", &cases);
 }

@@ -58,7 +58,11 @@ status cuMemFree_v2(address at) { free((void*)at); return 0; }
 status cuMemAllocAsync(address* at, size_t bytes, void* stream) { return allocate(at, bytes); }
 #endif
 status cuMemFreeAsync(address at, void* stream) { free((void*)at); return 0; }
-status cuMemGetInfo_v2(size_t* free, size_t* total) { *free = 1000; *total = 1 << 30; return 0; }
+status cuMemGetInfo_v2(size_t* free, size_t* total) {
+    *total = 1 << 30;
+    *free = set("FAKE_FULL") ? 1000 : *total - 4096;
+    return 0;
+}
 status cuMemPoolGetAttribute(void* pool, int attribute, unsigned long long* value) { *value = 4096; return 0; }
 NOTHING(cuMemPoolSetAttribute)
 NOTHING(cuMemPoolTrimTo)

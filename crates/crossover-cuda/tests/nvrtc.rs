@@ -20,7 +20,7 @@ use crossover_cuda::{
         custom::{random_custom, whole_calls},
     },
 };
-use crossover_plan::kernel::{BufferId, Call, CallOp, Operand};
+use crossover_plan::kernel::{Activation, BufferId, Call, CallOp, Operand};
 
 const ARCHITECTURES: [&str; 2] = ["sm_80", "sm_90a"];
 /// Every architecture that is supported: Turing to Blackwell.
@@ -162,6 +162,21 @@ fn call_texts(each: usize) -> Vec<(String, String)> {
         if let Some(case) = random_convolution(seed, seed % 3 == 0) {
             add("convolve", &case.call, 2 * each);
         }
+    }
+    let square = |at: u32| Operand {
+        buffer: BufferId(at),
+        dtype: DType::F32,
+        layout: Layout::contiguous(Shape::from([64, 64])),
+    };
+    for activation in [Activation::None, Activation::Relu, Activation::Gelu] {
+        let product = Call {
+            op: CallOp::Linear { bias: false, activation },
+            operands: vec![square(0), square(1)],
+            output: BufferId(2),
+            layout: square(2).layout,
+            dtype: DType::F32,
+        };
+        add("product", &product, 3);
     }
     for dtype in [DType::F32, DType::C128] {
         let (kind, result) = match dtype {

@@ -120,10 +120,18 @@ fn fused_cost(fused: &Fused, buffers: &[Buffer]) -> Cost {
         let points: usize = dims.iter().zip(strides).filter(|&(_, &s)| s != 0).map(|(&n, _)| n).product();
         (points * dtype.size()) as u64
     };
+    // What is looked up is read at every point.
+    let looked_up = |load: usize| {
+        fused.steps.iter().any(|s| matches!(s.op, StepOp::Take { from, .. } if from as usize == load))
+    };
     let read = fused
         .loads
         .iter()
-        .map(|l| {
+        .enumerate()
+        .map(|(at, l)| {
+            if looked_up(at) {
+                return fused.space.size() as u64 * l.dtype.size() as u64;
+            }
             // Overlapping windows touch no more than there is.
             let all = buffers.get(l.buffer.0 as usize).map_or(u64::MAX, |b| b.bytes() as u64);
             touched(&l.window.strides, l.dtype).min(all)
@@ -195,6 +203,7 @@ pub(crate) fn name(kernel: &Kernel) -> String {
             StepOp::Where => "where",
             StepOp::Random { .. } => "random",
             StepOp::Index { .. } => "index",
+            StepOp::Take { .. } => "take",
             StepOp::Cast(_) => "cast",
             _ => continue,
         };

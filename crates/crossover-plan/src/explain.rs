@@ -117,6 +117,10 @@ impl Plan {
                     strided(&load.window, &fused.space.dims())
                 )
             }
+            StepOp::Take { from, at, .. } => {
+                let (table, index) = (&fused.loads[*from as usize], &fused.loads[*at as usize]);
+                format!("{} {} at {}", self.label(table.buffer), table.dtype, self.label(index.buffer))
+            }
             StepOp::Scalar(slot) => format!("scalar {slot} {}", step.dtype),
             StepOp::Index { modulus, .. } => format!("index below {modulus}"),
             StepOp::Random { key, stream, .. } => {

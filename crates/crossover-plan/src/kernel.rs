@@ -148,6 +148,18 @@ pub struct Step {
 pub enum StepOp {
     /// An element of `loads[i]`.
     Load(u16),
+    /// An element of one of the entries of `loads[from]`, whose window is that of the first entry: of the entry that the
+    /// `i64` in `loads[at]` names, clamped into range. Only ever in a [`Fold`](crate::Fold).
+    Take {
+        /// The load whose entries are looked up.
+        from: u16,
+        /// The load that says which.
+        at: u16,
+        /// Elements from one entry to the next.
+        stride: usize,
+        /// Number of entries, not 0.
+        length: usize,
+    },
     /// Host scalar `i` of the launch.
     Scalar(u16),
     /// `(position / divisor) % modulus` as `i64`, where position is an affine function of the point.

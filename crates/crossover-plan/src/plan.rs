@@ -61,14 +61,15 @@ pub struct Launch {
     pub cost: Cost,
     /// Computed buffers that nothing reads after this kernel.
     pub free: Vec<BufferId>,
-    /// One call for this kernel and the next, on devices that have it.
+    /// One kernel for this one and the next, on devices that have it.
     pub fold: Option<Box<Fold>>,
 }
 
-/// A call that does the work of a product and of the kernel after it.
+/// What does the work of a kernel and of the one after it: a product with a bias and an activation, or an elementwise kernel that
+/// looks its operands up.
 #[derive(Debug, Clone)]
 pub struct Fold {
-    /// The call.
+    /// The kernel.
     pub launch: Launch,
     /// The host scalar that must be 0 for it: the one a ReLU compares with.
     pub zero: Option<u16>,

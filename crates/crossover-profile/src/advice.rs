@@ -53,7 +53,8 @@ fn copies(trace: &Trace) -> Option<Advice> {
         let entry = by_scope.entry(scope_of(trace, row)).or_default();
         *entry = (entry.0 + trace.spans.duration[row], entry.1 + 1, entry.2 + trace.spans.bytes[row]);
     }
-    let (place, (time, count, bytes)) = by_scope.into_iter().max_by_key(|(name, (time, ..))| (*time, *name))?;
+    let (place, (time, count, bytes)) =
+        by_scope.into_iter().max_by_key(|(name, (time, ..))| (*time, *name))?;
     let part = share(trace, trace.breakdown.transfer_ns);
     let place = place.map_or_else(|| "outside of all scopes".to_string(), |name| format!("in `{name}`"));
     advice(

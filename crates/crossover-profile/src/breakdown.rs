@@ -120,6 +120,9 @@ mod tests {
 
     #[test]
     fn without_spans_it_is_all_the_programs() {
-        assert_eq!(Breakdown::of(&Spans::default(), &[], 7), Breakdown { rest_ns: 7, ..Breakdown::default() });
+        assert_eq!(
+            Breakdown::of(&Spans::default(), &[], 7),
+            Breakdown { rest_ns: 7, ..Breakdown::default() }
+        );
     }
 }

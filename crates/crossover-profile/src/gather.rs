@@ -85,6 +85,21 @@ pub(crate) fn trace(name: &str, recording: &Recording, runtime: &Runtime) -> Tra
             trace.transfers.to.push(to.0 as u32);
         }
     }
+    for sample in &recording.samples {
+        let (memory, of) = (&mut trace.memory, &sample.memory);
+        memory.time.push(sample.time);
+        memory.device.push(sample.device.0 as u32);
+        memory.live.push(of.live);
+        memory.cached.push(of.cached);
+        memory.others.push(of.external);
+        memory.budget.push(of.budget);
+        memory.level.push(of.level as u8);
+    }
+    for note in &recording.notes {
+        trace.events.time.push(note.time);
+        trace.events.kind.push(strings.number(note.kind));
+        trace.events.text.push(strings.number(&note.text));
+    }
     trace.strings = strings.list;
     trace.breakdown = Breakdown::of(&trace.spans, &trace.tracks, trace.wall_ns);
     trace.advice = advice::of(&trace);
@@ -133,7 +148,11 @@ fn launched(trace: &mut Trace, strings: &mut Strings, kernel: u32, span: &Span, 
     let (reason, predicted) = match &work.decision {
         Some((decision, at)) => (
             decision.why(*at).to_string(),
-            decision.times_ns(*at).iter().map(|&time| if time.is_finite() { time as u64 } else { 0 }).collect(),
+            decision
+                .times_ns(*at)
+                .iter()
+                .map(|&time| if time.is_finite() { time as u64 } else { 0 })
+                .collect(),
         ),
         None => (String::new(), Vec::new()),
     };
@@ -166,7 +185,9 @@ fn machine(runtime: &Runtime) -> Machine {
         let known = profile.devices.get(device.0).filter(|_| profile.made != Made::Assumed);
         let flops = known.map(|known| {
             let rate = |width| known.rates.get(Class::Product, width) * 1e9;
-            [("f32", rate(Width::Single)), ("f64", rate(Width::Double))].map(|(n, r)| (n.to_string(), r)).into()
+            [("f32", rate(Width::Single)), ("f64", rate(Width::Double))]
+                .map(|(n, r)| (n.to_string(), r))
+                .into()
         });
         let kind = match device {
             Device::HOST => "cpu",
@@ -212,7 +233,8 @@ fn timestamp(time: SystemTime) -> String {
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted = (5 * day_of_year + 2) / 153;
-    let (day, month) = (day_of_year - (153 * shifted + 2) / 5 + 1, if shifted < 10 { shifted + 3 } else { shifted - 9 });
+    let (day, month) =
+        (day_of_year - (153 * shifted + 2) / 5 + 1, if shifted < 10 { shifted + 3 } else { shifted - 9 });
     let year = year_of_era + era * 400 + u64::from(month <= 2);
     let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")

@@ -21,7 +21,13 @@ impl Trace {
     /// ```
     pub fn summary(&self) -> String {
         let mut out = String::new();
-        let _ = writeln!(out, "{}: {} in all, {} spans", self.name, duration(self.wall_ns as f64), self.spans.len());
+        let _ = writeln!(
+            out,
+            "{}: {} in all, {} spans",
+            self.name,
+            duration(self.wall_ns as f64),
+            self.spans.len()
+        );
         if self.dropped > 0 {
             let _ = writeln!(out, "{} spans found no room and are missing", self.dropped);
         }

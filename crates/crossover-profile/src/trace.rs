@@ -4,10 +4,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Breakdown, Events, Kernels, Launches, Memory, Problem, Spans, Transfers,
-    table::check_rows,
-};
+use crate::{Breakdown, Events, Kernels, Launches, Memory, Problem, Spans, Transfers, table::check_rows};
 
 /// What `format` says in a trace file.
 pub(crate) const FORMAT: &str = "crossover-trace";
@@ -254,12 +251,16 @@ impl Trace {
 
 /// What a JSON text looks like that is no trace.
 fn foreign(text: &str) -> String {
-    let Ok(value) = serde_json::from_str::<serde_json::Value>(text) else { return "something else".to_string() };
+    let Ok(value) = serde_json::from_str::<serde_json::Value>(text) else {
+        return "something else".to_string();
+    };
     match &value {
         serde_json::Value::Object(members) if members.contains_key("traceEvents") => {
             "a trace in Chrome's format, which Perfetto opens".to_string()
         }
-        serde_json::Value::Object(members) if members.contains_key("$schema") && members.contains_key("profiles") => {
+        serde_json::Value::Object(members)
+            if members.contains_key("$schema") && members.contains_key("profiles") =>
+        {
             "a file of speedscope".to_string()
         }
         serde_json::Value::Object(members) => match members.get("format") {
@@ -308,7 +309,8 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_a_file_is_said() {
-        let told = |text: &str| Trace::from_json(text).map_or_else(|problem| problem.to_string(), |_| String::new());
+        let told =
+            |text: &str| Trace::from_json(text).map_or_else(|problem| problem.to_string(), |_| String::new());
         assert!(told("{\"format\": ").starts_with("this is not JSON: EOF while parsing"));
         assert!(told("[1, 2]").contains("a list of 2"), "{}", told("[1, 2]"));
         assert!(told(r#"{"$schema": "x", "profiles": []}"#).contains("speedscope"));

@@ -14,7 +14,8 @@ use crossover_core::{DType, Scalar};
 use crossover_plan::kernel::{Fused, Kernel, Load, Space, StepOp, Window};
 
 use crate::{
-    Error, KernelRecord, Result,
+    DeviceMemory, Error, KernelRecord, Result,
+    memory::Account,
     replay::{Sequence, Step},
     stream::{Stream, Streamed},
     trace::Timing,
@@ -98,6 +99,14 @@ pub trait Backend: Send + Sync + 'static {
     fn memory(&self) -> Option<DeviceMemory> {
         None
     }
+    /// The account of its memory; `None` where nobody counts, or the device has not been opened.
+    fn account(&self) -> Option<&Account> {
+        None
+    }
+    /// Gives memory back that was freed and kept, once work that still uses it has passed.
+    fn trim(&self) -> Result<()> {
+        Ok(())
+    }
     /// The kernels made ready so far, for people who want to know; empty where nothing is compiled.
     fn kernels(&self) -> Vec<KernelRecord> {
         Vec::new()
@@ -132,31 +141,6 @@ pub trait Backend: Send + Sync + 'static {
     fn sequence(&self, steps: &[Step], inside: &[usize]) -> Result<Option<Arc<dyn Sequence>>> {
         let _ = (steps, inside);
         Ok(None)
-    }
-}
-
-/// How full the memory of a device is, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct DeviceMemory {
-    /// Held by arrays of this process.
-    pub live: u64,
-    /// Freed by them and kept for the next.
-    pub cached: u64,
-    /// Neither ours nor anybody else's.
-    pub free: u64,
-    /// All there is.
-    pub total: u64,
-}
-
-impl DeviceMemory {
-    /// What another allocation can take.
-    pub fn available(&self) -> u64 {
-        self.free + self.cached
-    }
-
-    /// What other programs take.
-    pub fn others(&self) -> u64 {
-        self.total.saturating_sub(self.live + self.cached + self.free)
     }
 }
 
@@ -291,7 +275,7 @@ impl Signature {
     }
 }
 
-/// Bytes a load must have; the key of a random step is two words.
+/// Bytes a load must have; the key of a random step is two words, and what is looked up has all its entries.
 fn load_bytes(kernel: &Fused, load: &Load) -> usize {
     let position = kernel.loads.iter().position(|l| std::ptr::eq(l, load));
     let is_key = kernel
@@ -299,9 +283,18 @@ fn load_bytes(kernel: &Fused, load: &Load) -> usize {
         .iter()
         .any(|s| matches!(s.op, StepOp::Random { key, .. } if Some(key as usize) == position));
     if is_key {
-        (load.window.offset + 2) * load.dtype.size()
-    } else {
-        window_bytes(&kernel.space, &load.window, load.dtype)
+        return (load.window.offset + 2) * load.dtype.size();
+    }
+    // The window of a load that is looked up is that of its first entry.
+    let entries = kernel.steps.iter().find_map(|s| match s.op {
+        StepOp::Take { from, stride, length, .. } if Some(from as usize) == position => {
+            Some(stride * length.saturating_sub(1))
+        }
+        _ => None,
+    });
+    match window_bytes(&kernel.space, &load.window, load.dtype) {
+        0 => 0,
+        bytes => bytes + entries.unwrap_or(0) * load.dtype.size(),
     }
 }
 

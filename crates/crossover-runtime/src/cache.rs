@@ -31,6 +31,11 @@ impl PlanCache {
         self.entries.read().len()
     }
 
+    /// Looks at every plan.
+    pub fn each(&self, mut look: impl FnMut(&Graph, &Prepared)) {
+        self.entries.read().iter().for_each(|(graph, entry)| look(graph, &entry.prepared));
+    }
+
     pub fn get(&self, graph: &Graph) -> Option<Arc<Prepared>> {
         let entries = self.entries.read();
         let entry = entries.get(graph)?;

@@ -44,7 +44,12 @@ pub enum Why {
     Kept,
     /// To learn how long it takes there: it may be better than predicted.
     Trial,
-    /// Calls are pinned under `deterministic`.
+    /// The whole plan was run in several ways, and this was the fastest: nanoseconds in all.
+    Measured {
+        /// Nanoseconds of the whole plan.
+        total: f64,
+    },
+    /// A rule has put it there, under `deterministic`, or a recording.
     Pinned,
     /// The whole plan is small, and its operands are on the host.
     Trivial,
@@ -52,8 +57,10 @@ pub enum Why {
 
 impl Why {
     /// All names, in the order of [`Why::index`].
-    pub const NAMES: [&'static str; 10] =
-        ["told", "alone", "faster", "resident", "small", "moving", "kept", "pinned", "trivial", "trial"];
+    pub const NAMES: [&'static str; 11] = [
+        "told", "alone", "faster", "resident", "small", "moving", "kept", "pinned", "trivial", "trial",
+        "measured",
+    ];
 
     /// Its place in tables of counts.
     pub const fn index(self) -> usize {
@@ -68,6 +75,7 @@ impl Why {
             Why::Pinned => 7,
             Why::Trivial => 8,
             Why::Trial => 9,
+            Why::Measured { .. } => 10,
         }
     }
 
@@ -99,9 +107,12 @@ impl std::fmt::Display for Why {
                 duration(saved)
             ),
             Why::Kept => f.write_str("it ran here before, and elsewhere it would gain too little"),
-            Why::Pinned => f.write_str("calls are pinned in deterministic mode"),
+            Why::Pinned => f.write_str("a rule or a recording says so"),
             Why::Trial => f.write_str("to learn how long it takes here"),
             Why::Trivial => f.write_str("too small to think about"),
+            Why::Measured { total } => {
+                write!(f, "of the ways it was run in, this was the fastest: {} in all", duration(total))
+            }
         }
     }
 }
@@ -120,6 +131,8 @@ pub struct Decision {
     copies: Vec<f64>,
     why: Vec<Why>,
     count: usize,
+    /// Whether it is a trial of the whole plan, whose kernels are not timed.
+    whole: bool,
 }
 
 impl Decision {
@@ -148,7 +161,18 @@ impl Decision {
             copies,
             why,
             count: problem.devices,
+            whole: false,
         }
+    }
+
+    /// The same, as a trial of the whole plan.
+    pub(crate) fn whole(self) -> Decision {
+        Decision { whole: true, ..self }
+    }
+
+    /// Whether it is made to learn how long the whole plan takes.
+    pub(crate) fn is_whole_trial(&self) -> bool {
+        self.whole
     }
 
     /// Everything on one device, because the caller said so or there is nothing to decide.
@@ -162,12 +186,12 @@ impl Decision {
         let devices: SmallVec<[u8; 16]> = smallvec::smallvec![device.0 as u8; kernels];
         let total = (0..kernels).map(|at| times[at * count + device.0]).sum();
         let (copies, why) = (vec![0.0; kernels + 1], vec![why; kernels]);
-        Decision { epoch: 0, devices, total, times, copies, why, count }
+        Decision { epoch: 0, devices, total, times, copies, why, count, whole: false }
     }
 
-    /// Whether it is made to learn something.
+    /// Whether it is made to learn how long kernels take.
     pub(crate) fn is_trial(&self) -> bool {
-        self.why.contains(&Why::Trial)
+        !self.whole && self.why.contains(&Why::Trial)
     }
 
     /// Where a kernel runs.

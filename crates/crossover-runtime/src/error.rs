@@ -26,7 +26,10 @@ pub enum Error {
         reason: String,
     },
     /// An allocation that fits nowhere.
-    #[error("out of memory on {device}: {requested} bytes requested, {free} free, {reserved} reserved")]
+    #[error(
+        "out of memory on {device}: {requested} bytes requested, {free} free, {reserved} reserved, \
+         largest block {largest}"
+    )]
     OutOfMemory {
         /// Name of the device.
         device: String,
@@ -36,6 +39,8 @@ pub enum Error {
         free: u64,
         /// Bytes held by live buffers and the pool.
         reserved: u64,
+        /// Bytes of the largest block that could be had, as far as that is known.
+        largest: u64,
     },
     /// Something this backend cannot do; the caller tries another.
     #[error("{device} cannot run {what}")]
@@ -88,9 +93,35 @@ pub enum Error {
         /// What is not supported, and the remedy.
         what: String,
     },
+    /// A setting that does not exist, or a value that it does not take.
+    #[error("{place}: {}{what}{}", colon(key), suggestion(*nearest))]
+    Setting {
+        /// The file and line, or the variable.
+        place: String,
+        /// The name of the setting as it was written; empty where none could be read.
+        key: String,
+        /// The setting whose name is most like it, where there is none of this name.
+        nearest: Option<&'static str>,
+        /// What is wrong, and what would be right.
+        what: String,
+    },
+    /// The process is the child of one that has computed: threads and devices stayed with the parent.
+    #[error(
+        "this process was forked from one that had computed already, and the threads and devices of a runtime do not survive that; \
+         fork before the first computation, or start processes anew (in Python: multiprocessing.set_start_method(\"spawn\"))"
+    )]
+    Forked,
     /// A broken invariant of ours.
     #[error("internal error: {0}; please report it")]
     Internal(String),
+}
+
+fn colon(key: &str) -> String {
+    if key.is_empty() { String::new() } else { format!("{key}: ") }
+}
+
+fn suggestion(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |name| format!("; did you mean {name}?"))
 }
 
 fn at(line: Option<usize>) -> String {

@@ -14,9 +14,14 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use crate::{
-    Buffer, Decision, Device, Error, Executable, Machine, Placement, Prepared, Profile, Result, Router,
-    Signature, Wanted, Why,
+    Buffer, Decision, Device, Error, Executable, Machine, Placement, Prepared, Profile, Recording, Result,
+    Router, Signature, Wanted, Why,
+    buffer::Pin,
     cache::PlanCache,
+    fork,
+    memory::Reclaimed,
+    recent::{Ran, Recent},
+    router::is_bounded,
     spans,
     trace::{self, Kind, Moment},
 };
@@ -31,6 +36,8 @@ pub struct Stats {
     postponed: AtomicU64,
     replayed: AtomicU64,
     planned: AtomicU64,
+    split: AtomicU64,
+    parts: AtomicU64,
 }
 
 /// A reading of [`Stats`].
@@ -50,6 +57,12 @@ pub struct Counts {
     pub replayed: u64,
     /// Plans made because none was cached.
     pub planned: u64,
+    /// Kernels that ran in parts because their operands did not fit together.
+    pub split: u64,
+    /// Parts that they ran in.
+    pub parts: u64,
+    /// What was done to make room on devices.
+    pub reclaimed: Reclaimed,
 }
 
 /// Evaluates graphs on a machine.
@@ -62,6 +75,7 @@ pub struct Executor {
     stats: Stats,
     /// Kernels that ran on each device for each reason.
     decisions: Vec<[AtomicU64; Why::NAMES.len()]>,
+    recent: Recent,
 }
 
 /// One buffer per output of a graph.
@@ -81,6 +95,13 @@ struct Course {
 impl Course {
     fn new(placement: Placement) -> Course {
         Course { placement, decision: None, timed: false, seen: None }
+    }
+
+    /// A device could not do what it was chosen for: the decision is forgotten, if there was one.
+    fn regret(&self, prepared: &Prepared) {
+        if self.decision.is_some() {
+            prepared.route.forget();
+        }
     }
 
     /// The accelerator that all kernels run on, if there is one and nobody wants to know how long each takes.
@@ -126,6 +147,7 @@ impl Executor {
         placement: Placement,
         router: Router,
     ) -> Executor {
+        fork::watch();
         let decisions = machine.devices().map(|_| Default::default()).collect();
         Executor {
             machine,
@@ -135,6 +157,7 @@ impl Executor {
             decisions,
             cache: PlanCache::new(PLAN_CACHE),
             stats: Stats::default(),
+            recent: Recent::default(),
         }
     }
 
@@ -153,6 +176,11 @@ impl Executor {
         &self.router
     }
 
+    /// The kernels that ran last; off until switched on.
+    pub fn recent(&self) -> &Recent {
+        &self.recent
+    }
+
     /// Number of cached plans, which never exceeds a fixed bound.
     pub fn cached_plans(&self) -> usize {
         self.cache.len()
@@ -169,6 +197,9 @@ impl Executor {
             postponed: read(&self.stats.postponed),
             replayed: read(&self.stats.replayed),
             planned: read(&self.stats.planned),
+            split: read(&self.stats.split),
+            parts: read(&self.stats.parts),
+            reclaimed: self.machine.reclaimed(),
         }
     }
 
@@ -180,6 +211,7 @@ impl Executor {
 
     /// The plan of a graph, from the cache or made now.
     pub fn prepare(&self, graph: &Graph) -> Result<Arc<Prepared>> {
+        fork::check()?;
         if let Some(found) = self.cache.get(graph) {
             return Ok(found);
         }
@@ -194,7 +226,8 @@ impl Executor {
             micros = start.elapsed().as_micros() as u64,
             "planned"
         );
-        let prepared = Arc::new(Prepared::new(plan, self.machine.devices().count()));
+        let (devices, small) = (self.machine.devices().count(), self.router.small());
+        let prepared = Arc::new(Prepared::new(plan, devices, small, self.router.route(graph)));
         self.cache.insert(graph.clone(), prepared.clone());
         Ok(prepared)
     }
@@ -256,6 +289,30 @@ impl Executor {
         self.follow(&course, prepared, inputs, scalars)
     }
 
+    /// Runs a prepared plan for a host that wants the first output in memory of its own, and notes how long all of that took since
+    /// `start`. The flag says whether the bytes are there.
+    pub(crate) fn run_into(
+        &self,
+        placement: Placement,
+        prepared: &Prepared,
+        inputs: &[Arc<Buffer>],
+        scalars: &[Scalar],
+        to: &mut [u8],
+        start: Instant,
+    ) -> Result<(Outputs, bool)> {
+        let course = self.course(placement, prepared, inputs, Wanted::Copied);
+        let outputs = self.follow(&course, prepared, inputs, scalars)?;
+        let written = outputs.first().is_some_and(|output| output.bytes() == to.len());
+        if written {
+            outputs[0].read_into(to)?;
+        }
+        // Timed kernels wait for one another, which others do not.
+        if let Some(decision) = course.decision.as_ref().filter(|_| written && !course.timed) {
+            self.router.observe_whole(&prepared.route, decision, start.elapsed());
+        }
+        Ok((outputs, written))
+    }
+
     /// Runs a prepared plan as [`run_for`](Executor::run_for) does, with every kernel and copy timed.
     pub fn analyse(
         &self,
@@ -278,6 +335,7 @@ impl Executor {
         inputs: &[Arc<Buffer>],
         scalars: &[Scalar],
     ) -> Result<Outputs> {
+        fork::check()?;
         let plan = prepared.plan();
         let mut buffers: SmallVec<[Option<Arc<Buffer>>; 8]> = SmallVec::with_capacity(plan.buffers.len());
         for buffer in &plan.buffers {
@@ -324,7 +382,7 @@ impl Executor {
     /// How a plan runs under [`Placement::Auto`].
     fn decided(&self, prepared: &Prepared, inputs: &[Arc<Buffer>], wanted: Wanted) -> Course {
         let on_host = || inputs.iter().all(|buffer| buffer.is_valid_on(Device::HOST));
-        if prepared.is_small() && on_host() {
+        if prepared.is_small() && on_host() && !prepared.route.is_fixed() {
             return Course::new(Placement::Host);
         }
         let decision = self.decide(prepared, inputs, wanted);
@@ -335,12 +393,32 @@ impl Executor {
             waiting += (0..decision.kernels()).filter(is_late).count();
         }
         // Half a plan on a device whose other half is being compiled would wait for the compiler in the middle.
-        if waiting > 0 && on_host() && !prepared.is_patient() {
+        if waiting > 0 && on_host() && !self.is_patient(prepared) {
             self.stats.postponed.fetch_add(waiting as u64, Ordering::Relaxed);
             return Course::new(Placement::Host);
         }
         let timed = prepared.route.is_timed() || decision.is_trial();
         Course { placement: Placement::Auto, decision: Some(decision), timed, seen: None }
+    }
+
+    /// Whether a plan waits for compilers, because what runs where must not depend on how quick they are: a user's kernel may have
+    /// other bits on the host, and so have calls, where bits are promised.
+    fn is_patient(&self, prepared: &Prepared) -> bool {
+        prepared.is_patient() || (self.is_pinned(prepared) && prepared.is_bounded())
+    }
+
+    /// Whether calls of a plan must stay where a rule or a recording has put them.
+    fn is_pinned(&self, prepared: &Prepared) -> bool {
+        self.router.is_deterministic() || prepared.route.is_fixed()
+    }
+
+    /// Where the plans that are still in memory ran last.
+    pub fn recorded(&self) -> Recording {
+        let mut recording = Recording::default();
+        self.cache.each(|graph, prepared| {
+            recording.note(graph, prepared.route.latest(prepared.plan().launches.len()));
+        });
+        recording
     }
 
     /// Where the kernels of a plan run if its inputs lie as they do now, and why. Opens the devices it relies on.
@@ -375,7 +453,7 @@ impl Executor {
     }
 
     /// A buffer with its contents; an empty one no kernel has written.
-    fn written<'b>(
+    pub(crate) fn written<'b>(
         &self,
         plan: &Plan,
         id: BufferId,
@@ -411,10 +489,13 @@ impl Executor {
         };
         if device != Device::HOST {
             let both = course.decision.as_ref().is_none_or(|d| d.devices.get(at + 1) == d.devices.get(at));
-            if both && self.launch_folded(device, prepared, at, launch, buffers, scalars)? {
+            if both && self.launch_folded(device, course, prepared, at, launch, buffers, scalars)? {
+                self.machine.tell(device);
                 return Ok(true);
             }
-            if self.launch_away(device, course, prepared, at, launch, buffers, scalars)? {
+            let done = self.launch_away(device, course, prepared, at, launch, buffers, scalars)?;
+            self.machine.tell(device);
+            if done {
                 return Ok(false);
             }
         }
@@ -424,15 +505,17 @@ impl Executor {
             Error::Internal(format!("the host did not make kernel {at} ({}) ready", launch.name))
         })?;
         let signature = prepared.signature(at);
-        let course = Some((course, at));
-        self.launch_on(Device::HOST, executable, prepared, signature, launch, buffers, scalars, course)?;
+        let on = Some((course, at));
+        self.launch_on(Device::HOST, executable, prepared, signature, launch, buffers, scalars, on)?;
         Ok(false)
     }
 
-    /// Launches one call for this launch and the next, if the plan has one and the device can do it.
+    /// Launches one kernel for this launch and the next, if the plan has one and the device can do it.
+    #[allow(clippy::too_many_arguments)]
     fn launch_folded(
         &self,
         device: Device,
+        course: &Course,
         prepared: &Prepared,
         at: usize,
         launch: &PlannedLaunch,
@@ -445,7 +528,9 @@ impl Executor {
             return Ok(false);
         }
         let backend = &**self.machine.backend(device);
-        let Some((executable, signature)) = prepared.folded(at, device.0, backend) else {
+        prepared.begin(device.0, backend);
+        let wait = course.placement != Placement::Auto;
+        let Some((executable, signature)) = prepared.folded(at, device.0, backend, wait) else {
             return Ok(false);
         };
         let fresh: SmallVec<[BufferId; 1]> =
@@ -456,7 +541,7 @@ impl Executor {
                 for id in fresh {
                     buffers[id.0 as usize] = None;
                 }
-                self.fall_back(device, &fold.launch, error)
+                self.fall_back(device, &fold.launch, error, prepared)
             }
         }
     }
@@ -506,7 +591,7 @@ impl Executor {
         };
         // A plan with a user's kernel always waits: the host may compute other bits, and where things run must not depend on
         // how quick a compiler is.
-        let patient = course.placement != Placement::Auto || prepared.is_patient();
+        let patient = course.placement != Placement::Auto || self.is_patient(prepared);
         let wait = patient || !launch.kernel.reads().all(on_host);
         let executable = match prepared.executable(at, device.0, backend, wait) {
             Ok(Some(executable)) => executable,
@@ -515,34 +600,75 @@ impl Executor {
                 return Ok(false);
             }
             Err(error) => {
-                prepared.route.forget();
-                return self.fall_back(device, launch, error);
+                course.regret(prepared);
+                return self.fall_back(device, launch, error, prepared);
             }
         };
         // What this launch is the first to write.
         let fresh: SmallVec<[BufferId; 4]> =
             launch.kernel.writes().filter(|id| buffers[id.0 as usize].is_none()).collect();
         let signature = prepared.signature(at);
-        let course = Some((course, at));
-        match self.launch_on(device, executable, prepared, signature, launch, buffers, scalars, course) {
+        let on = Some((course, at));
+        let mut launched =
+            self.launch_on(device, executable, prepared, signature, launch, buffers, scalars, on);
+        for again in 0..2 {
+            let Err(error @ Error::OutOfMemory { requested, .. }) = &launched else { break };
+            fresh.iter().for_each(|id| buffers[id.0 as usize] = None);
+            // Room was made for every operand; what a kernel takes for itself has to be asked for here. After that it is cut.
+            tracing::debug!(target: "crossover::memory", kernel = %launch.name, %error, "does not fit");
+            if again == 1 || !self.machine.make_room(device, *requested) {
+                let cut = match self.must_stay(prepared, launch) {
+                    true => Ok(false),
+                    false => self.launch_in_parts(device, prepared, launch, buffers, scalars),
+                };
+                match cut {
+                    Ok(true) => return Ok(true),
+                    Ok(false) => {}
+                    Err(error) => launched = Err(error),
+                }
+                break;
+            }
+            launched = self.launch_on(device, executable, prepared, signature, launch, buffers, scalars, on);
+        }
+        match launched {
             Ok(()) => Ok(true),
             Err(error) => {
-                for id in fresh {
-                    buffers[id.0 as usize] = None;
-                }
-                prepared.route.forget();
-                self.fall_back(device, launch, error)
+                fresh.iter().for_each(|id| buffers[id.0 as usize] = None);
+                course.regret(prepared);
+                self.fall_back(device, launch, error, prepared)
             }
         }
     }
 
+    /// Whether nothing but the plan may decide where and how a kernel runs, since its bits depend on it.
+    fn must_stay(&self, prepared: &Prepared, launch: &PlannedLaunch) -> bool {
+        self.is_pinned(prepared) && is_bounded(&launch.kernel)
+    }
+
+    /// Counts a kernel that ran in parts.
+    pub(crate) fn note_split(&self, launch: &PlannedLaunch, parts: u64) {
+        self.stats.launches.fetch_add(parts, Ordering::Relaxed);
+        self.stats.split.fetch_add(1, Ordering::Relaxed);
+        self.stats.parts.fetch_add(parts, Ordering::Relaxed);
+        tracing::debug!(target: "crossover::memory", kernel = %launch.name, parts, "ran in parts");
+    }
+
     /// False, for the host's turn, if a device cannot run a kernel or has just failed; other errors stay errors.
-    fn fall_back(&self, device: Device, launch: &PlannedLaunch, error: Error) -> Result<bool> {
-        if !is_device_fault(&error) {
+    fn fall_back(
+        &self,
+        device: Device,
+        launch: &PlannedLaunch,
+        error: Error,
+        prepared: &Prepared,
+    ) -> Result<bool> {
+        // What a device can never do it does nowhere in this process; what it could not do now is an error where bits are pinned.
+        let pinned = !matches!(error, Error::Unsupported { .. }) && self.must_stay(prepared, launch);
+        if pinned || !is_device_fault(&error) {
             return Err(error);
         }
         self.stats.fallbacks.fetch_add(1, Ordering::Relaxed);
         let device = self.machine.backend(device).name();
+        trace::note("fallback", || format!("{} on {device}: {error}", launch.name));
         tracing::warn!(target: "crossover::fallback", kernel = %launch.name, device, %error, "the host takes over");
         Ok(false)
     }
@@ -557,23 +683,26 @@ impl Executor {
         launch: &PlannedLaunch,
         buffers: &mut [Option<Arc<Buffer>>],
         scalars: &[Scalar],
-        course: Option<(&Course, usize)>,
+        on: Option<(&Course, usize)>,
     ) -> Result<()> {
-        let timed = course.filter(|(course, _)| course.timed);
+        let timed = on.filter(|(course, _)| course.timed);
         let mut inputs: SmallVec<[_; 8]> = SmallVec::new();
+        // Memory of operands and results stays where it is until the kernel is on its way.
+        let mut pins: SmallVec<[Option<Pin>; 8]> = SmallVec::new();
         let (mut arrived, mut moving) = (0, Duration::ZERO);
         for id in launch.kernel.reads() {
             let buffer = self.written(prepared.plan(), id, buffers)?;
-            let (block, moved) = match timed {
+            let (block, moved, pin) = match timed {
                 Some((Course { seen: Some(_), .. }, _)) if !buffer.is_valid_on(device) => {
                     let mut got = None;
-                    let mut fetch = || buffer.on(device).map(|found| got = Some(found));
+                    let mut fetch = || buffer.held_on(device).map(|found| got = Some(found));
                     let away = buffer.valid_on().last().copied().unwrap_or(device).max(device);
                     moving += self.machine.backend(away).measure(&mut fetch)?;
                     got.ok_or_else(|| Error::Internal("a copy that was not made".to_string()))?
                 }
-                _ => buffer.on(device)?,
+                _ => buffer.held_on(device)?,
             };
+            pins.push(pin);
             if moved {
                 arrived += buffer.bytes() as u64;
                 self.note_transfer(device, buffer);
@@ -582,7 +711,9 @@ impl Executor {
         }
         let mut outputs: SmallVec<[_; 4]> = SmallVec::new();
         for id in launch.kernel.writes() {
-            outputs.push(self.writable(prepared, id, device, buffers)?);
+            let (block, pin) = self.writable(prepared, id, device, buffers)?;
+            outputs.push(block);
+            pins.push(pin);
         }
         let arguments = signature.launch(&inputs, &outputs, scalars)?;
         self.stats.launches.fetch_add(1, Ordering::Relaxed);
@@ -598,11 +729,23 @@ impl Executor {
                 Ok(())
             }
         };
-        if !trace::is_on() && !logs {
+        let is_recording = trace::is_on();
+        if !is_recording && !logs && !self.recent.is_on() {
             return run();
         }
         let (start, began) = (Moment::now(), Instant::now());
-        let timing = self.machine.backend(device).timed(&mut || run())?;
+        let timing = if is_recording {
+            self.machine.backend(device).timed(&mut || run())?
+        } else {
+            run().map(|()| None)?
+        };
+        if self.recent.is_on() {
+            let decided = on.and_then(|(course, at)| Some((course.decision.as_ref()?, at)));
+            let why = decided.map_or("", |(decision, at)| decision.why(at).name());
+            let (name, took) = (launch.name.clone(), began.elapsed());
+            let bytes = launch.cost.read + launch.cost.written;
+            self.recent.note(Ran { name, device, why, start: began, took, bytes });
+        }
         tracing::trace!(
             target: "crossover::launch",
             kernel = %launch.name,
@@ -611,9 +754,10 @@ impl Executor {
             micros = began.elapsed().as_micros() as u64,
             "ran"
         );
-        if trace::is_on() {
-            let decision = course.and_then(|(course, at)| course.decision.clone().map(|made| (made, at)));
+        if is_recording {
+            let decision = on.and_then(|(course, at)| course.decision.clone().map(|made| (made, at)));
             spans::kernel(start, launch, device, decision, arrived, timing);
+            trace::look(&self.machine);
         }
         Ok(())
     }
@@ -625,7 +769,7 @@ impl Executor {
         id: BufferId,
         device: Device,
         buffers: &mut [Option<Arc<Buffer>>],
-    ) -> Result<crate::Block> {
+    ) -> Result<(crate::Block, Option<Pin>)> {
         let entry = &mut buffers[id.0 as usize];
         match entry {
             Some(buffer) => {
@@ -638,9 +782,9 @@ impl Executor {
             }
             None => {
                 let bytes = prepared.plan().buffers[id.0 as usize].bytes();
-                let (buffer, block) = Buffer::uninitialised(&self.machine, device, bytes)?;
-                *entry = Some(Arc::new(buffer));
-                Ok(block)
+                let (buffer, block, pin) = Buffer::uninitialised(&self.machine, device, bytes)?;
+                *entry = Some(buffer);
+                Ok((block, pin))
             }
         }
     }

@@ -45,7 +45,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    pub(crate) fn new(plan: Plan, devices: usize) -> Prepared {
+    pub(crate) fn new(plan: Plan, devices: usize, small: u64, route: Route) -> Prepared {
         let slots = || std::iter::repeat_with(Slot::default).take(devices).collect();
         let begun = std::iter::repeat_with(AtomicBool::default).take(devices).collect();
         let fold = |l: &Launch| l.fold.as_ref().map(|f| (slots(), Signature::new(&f.launch.kernel)));
@@ -53,14 +53,19 @@ impl Prepared {
         let slots = plan.launches.iter().map(|_| slots()).collect();
         let signatures = plan.launches.iter().map(|l| Signature::new(&l.kernel)).collect();
         let patient = plan.launches.iter().any(|l| l.kernel.is_custom());
-        let is_small = router::is_small(&plan);
-        let (replay, route) = (Replay::default(), Route::default());
+        let is_small = router::is_small(&plan, small);
+        let replay = Replay::default();
         Prepared { plan, slots, begun, signatures, folds, patient, replay, route, is_small }
     }
 
     /// Whether the plan waits for kernels that are being compiled, wherever it runs.
     pub(crate) fn is_patient(&self) -> bool {
         self.patient
+    }
+
+    /// Whether the bits of some kernel depend on who computes it.
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.plan.launches.iter().any(|launch| router::is_bounded(&launch.kernel))
     }
 
     /// The plan.
@@ -104,7 +109,11 @@ impl Prepared {
         if self.begun[device].load(Ordering::Relaxed) || self.begun[device].swap(true, Ordering::Relaxed) {
             return;
         }
-        for (slots, launch) in self.slots.iter().zip(&self.plan.launches) {
+        // What does the work of two comes first: it is wanted first.
+        let folds = self.folds.iter().zip(&self.plan.launches).filter_map(|(fold, launch)| {
+            Some((&fold.as_ref()?.0, &**launch.fold.as_ref()?)).map(|(slots, fold)| (slots, &fold.launch))
+        });
+        for (slots, launch) in folds.chain(self.slots.iter().zip(&self.plan.launches)) {
             let slot = &slots[device];
             if slot.ready.get().is_some() || slot.coming.get().is_some() {
                 continue;
@@ -142,12 +151,14 @@ impl Prepared {
         Ok(Some(&**slot.ready.get_or_init(|| Arc::from(made))))
     }
 
-    /// The call that does the work of a launch and the next, where the plan has one and the device can do it.
+    /// What does the work of a launch and the next, where the plan has it and the device can do it. Without `wait`, `None`
+    /// if it is still being made ready.
     pub(crate) fn folded(
         &self,
         launch: usize,
         device: usize,
         backend: &dyn Backend,
+        wait: bool,
     ) -> Option<(&dyn Executable, &Signature)> {
         let (slots, signature) = self.folds[launch].as_ref()?;
         let slot = &slots[device];
@@ -156,7 +167,12 @@ impl Prepared {
         }
         if slot.ready.get().is_none() {
             let fold = self.plan.launches[launch].fold.as_ref()?;
-            match backend.prepare(&fold.launch.kernel) {
+            let made = match slot.coming.get() {
+                Some(coming) if !wait && !coming.is_ready() => return None,
+                Some(coming) => coming.wait(),
+                None => backend.prepare(&fold.launch.kernel),
+            };
+            match made {
                 Ok(made) => drop(slot.ready.set(Arc::from(made))),
                 // Two kernels do the same; only what may pass is tried again.
                 Err(error) => slot.refuse(&error),

@@ -64,13 +64,15 @@ impl Curve {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RateTable {
     rates: [[f64; Width::ALL.len()]; Class::ALL.len()],
+    /// Which were measured, and not assumed or carried over from one that was.
+    measured: [[bool; Width::ALL.len()]; Class::ALL.len()],
 }
 
 impl RateTable {
     /// A table from a rate for `f32` of each class and how much faster or slower each type is.
     pub fn new(class: impl Fn(Class) -> f64, width: impl Fn(Class, Width) -> f64) -> RateTable {
         let row = |c: Class| Width::ALL.map(|w| class(c) * width(c, w));
-        RateTable { rates: Class::ALL.map(row) }
+        RateTable { rates: Class::ALL.map(row), measured: Class::ALL.map(|_| Width::ALL.map(|_| false)) }
     }
 
     /// The rate of a class for a type.
@@ -82,7 +84,13 @@ impl RateTable {
     pub fn set(&mut self, class: Class, width: Width, rate: f64) {
         if rate.is_finite() && rate > 0.0 {
             self.rates[class as usize][width as usize] = rate;
+            self.measured[class as usize][width as usize] = true;
         }
+    }
+
+    /// Whether a rate was measured; otherwise it is assumed, or as much faster or slower than assumed as one that was.
+    pub fn is_measured(&self, class: Class, width: Width) -> bool {
+        self.measured[class as usize][width as usize]
     }
 
     /// Multiplies a class, or everything, by a factor.
@@ -102,8 +110,20 @@ impl RateTable {
         all.map(|(c, w)| (format!("{}.{}", c.name(), w.name()), self.get(c, w))).collect()
     }
 
+    /// The names of those that were measured.
+    fn named_measured(&self) -> Vec<String> {
+        let all = Class::ALL.into_iter().flat_map(|c| Width::ALL.map(|w| (c, w)));
+        all.filter(|&(c, w)| self.is_measured(c, w))
+            .map(|(c, w)| format!("{}.{}", c.name(), w.name()))
+            .collect()
+    }
+
     /// From names; what is missing is assumed.
-    fn from_named(named: &BTreeMap<String, f64>, assumed: &RateTable) -> Result<RateTable, String> {
+    fn from_named(
+        named: &BTreeMap<String, f64>,
+        measured: &[String],
+        assumed: &RateTable,
+    ) -> Result<RateTable, String> {
         let mut table = assumed.clone();
         for (key, &rate) in named {
             let pair = key
@@ -114,6 +134,7 @@ impl RateTable {
                 return Err(format!("the rate {rate} of {key} is not a positive number"));
             }
             table.set(class, width, rate);
+            table.measured[class as usize][width as usize] = measured.contains(key);
         }
         Ok(table)
     }
@@ -338,6 +359,7 @@ impl Profile {
             alone_ns: d.alone_ns,
             bandwidth: d.bandwidth.clone(),
             rates: d.rates.named(),
+            measured: Some(d.rates.named_measured()),
             links: d.links.clone(),
         };
         let devices = self.devices.iter().map(device).collect();
@@ -372,15 +394,20 @@ impl Profile {
 
     /// Writes a file, whole or not at all, and makes its folder.
     pub fn save(&self, path: &Path) -> Result<()> {
-        let folder = path.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder).map_err(|error| refused(folder, "make", &error))?;
-        let fresh = path.with_extension(format!("{}.tmp", std::process::id()));
-        let written = std::fs::write(&fresh, self.to_json()).and_then(|()| std::fs::rename(&fresh, path));
-        written.map_err(|error| {
-            let _ = std::fs::remove_file(&fresh);
-            refused(path, "write", &error)
-        })
+        write(path, &self.to_json())
     }
+}
+
+/// Writes a file, whole or not at all, and makes its folder.
+pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).map_err(|error| refused(folder, "make", &error))?;
+    let fresh = path.with_extension(format!("{}.tmp", std::process::id()));
+    let written = std::fs::write(&fresh, text).and_then(|()| std::fs::rename(&fresh, path));
+    written.map_err(|error| {
+        let _ = std::fs::remove_file(&fresh);
+        refused(path, "write", &error)
+    })
 }
 
 /// A profile as it is written.
@@ -401,6 +428,7 @@ struct StoredDevice {
     alone_ns: f64,
     bandwidth: Curve,
     rates: BTreeMap<String, f64>,
+    measured: Option<Vec<String>>,
     links: Option<Links>,
 }
 
@@ -435,13 +463,13 @@ impl StoredDevice {
             units: self.units,
             alone_ns: self.alone_ns,
             bandwidth: Curve::new(self.bandwidth.points),
-            rates: RateTable::from_named(&self.rates, &assumed.rates)?,
+            rates: RateTable::from_named(&self.rates, &self.measured.unwrap_or_default(), &assumed.rates)?,
             links,
         })
     }
 }
 
-fn refused(path: &Path, action: &'static str, error: &io::Error) -> Error {
+pub(crate) fn refused(path: &Path, action: &'static str, error: &io::Error) -> Error {
     let file = path.display().to_string();
     Error::Io { file, action, kind: error.kind(), reason: error.to_string() }
 }

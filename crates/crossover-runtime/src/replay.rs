@@ -17,7 +17,7 @@ use crossover_plan::{
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-use crate::{Address, Block, Buffer, Device, Executable, Executor, Prepared, Result, trace};
+use crate::{Address, Block, Buffer, Device, Executable, Executor, Prepared, Result, buffer::Pin, trace};
 
 /// Runs of a plan, one kernel after the other, before it is made a sequence.
 const WARM: u32 = 2;
@@ -220,10 +220,12 @@ impl Executor {
         }
         let mut blocks: SmallVec<[Block; 8]> = SmallVec::new();
         let mut made: SmallVec<[(BufferId, Arc<Buffer>); 2]> = SmallVec::new();
+        let mut pins: SmallVec<[Option<Pin>; 8]> = SmallVec::new();
         for &id in &outline.given {
             let block = match &buffers[id.0 as usize] {
                 Some(buffer) => {
-                    let (block, moved) = buffer.on(device)?;
+                    let (block, moved, pin) = buffer.held_on(device)?;
+                    pins.push(pin);
                     if moved {
                         self.note_transfer(device, buffer);
                     }
@@ -231,8 +233,9 @@ impl Executor {
                 }
                 None => {
                     let bytes = prepared.plan().buffers[id.0 as usize].bytes();
-                    let (buffer, block) = Buffer::uninitialised(self.machine(), device, bytes)?;
-                    made.push((id, Arc::new(buffer)));
+                    let (buffer, block, pin) = Buffer::uninitialised(self.machine(), device, bytes)?;
+                    pins.push(pin);
+                    made.push((id, buffer));
                     block
                 }
             };
@@ -244,7 +247,9 @@ impl Executor {
         for (id, buffer) in made {
             buffers[id.0 as usize] = Some(buffer);
         }
+        drop(pins);
         self.note_replay(outline.places.len());
+        self.machine().tell(device);
         Ok(true)
     }
 }

@@ -17,26 +17,32 @@ use std::{
     time::Duration,
 };
 
+use crossover_core::Graph;
 use crossover_plan::{Plan, Role, Work, kernel::Kernel};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
 use crate::{
-    Buffer, Device, Link, Machine, Profile,
+    Buffer, Device, Error, Link, Machine, Profile, Recording, Result,
     decision::{Decision, Why},
+    memory::Account,
     observe::{Key, Noted, Table},
-    solve::{Node, Problem},
+    recording::Devices,
+    solve::{Assignment, Node, Problem},
+    whole::Totals,
 };
 
 /// Who is going to look at the results of an evaluation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Wanted {
     /// Nobody yet: they stay where they were computed.
     #[default]
     Anywhere,
-    /// The host, at once.
+    /// The host, at once, where it was computed or fetched.
     OnHost,
+    /// The host, at once, in memory of its own: what the host computes is copied once more.
+    Copied,
 }
 
 /// Bytes moved and operations up to which a plan on the host's own data is never worth a thought.
@@ -83,6 +89,8 @@ pub(crate) struct Outline {
     /// Hash and half octaves of each kernel.
     pub keys: Vec<(u64, u16)>,
     pub bytes: Vec<u64>,
+    /// Bytes of all buffers that a kernel uses, of the kernel that uses most.
+    pub most: u64,
     pub outputs: Vec<u32>,
     /// Input of the graph for each buffer that is one.
     pub inputs: Vec<(u32, u32)>,
@@ -107,11 +115,15 @@ impl Outline {
             Role::Input(i) => Some((at as u32, i)),
             Role::Computed => None,
         });
+        let bytes: Vec<u64> = plan.buffers.iter().map(|b| b.bytes() as u64).collect();
+        let nodes: Vec<Node> = plan.launches.iter().map(node).collect();
+        let used = |node: &Node| node.reads.iter().chain(&node.writes).map(|&b| bytes[b as usize]).sum();
         Outline {
-            nodes: plan.launches.iter().map(node).collect(),
+            most: nodes.iter().map(used).max().unwrap_or(0),
+            nodes,
             keys,
             work,
-            bytes: plan.buffers.iter().map(|b| b.bytes() as u64).collect(),
+            bytes,
             outputs: plan.outputs.iter().map(|b| b.0).collect(),
             inputs: inputs.collect(),
             bounded: plan.launches.iter().map(|l| is_bounded(&l.kernel)).collect(),
@@ -120,7 +132,7 @@ impl Outline {
 }
 
 /// Whether the bits of a call depend on who computes it: libraries sum in orders of their own.
-fn is_bounded(kernel: &Kernel) -> bool {
+pub(crate) fn is_bounded(kernel: &Kernel) -> bool {
     use crossover_plan::kernel::CallOp;
     matches!(kernel, Kernel::Call(call) if matches!(
         call.op,
@@ -164,6 +176,24 @@ struct Remembered {
     current: Arc<Decision>,
     /// The last one that was no trial.
     settled: Option<Arc<Decision>>,
+    /// What whole runs took.
+    totals: Totals,
+}
+
+/// Where operands lie, who wants the results, and what was seen of that before.
+#[derive(Clone, Copy)]
+struct Situation<'a> {
+    masks: &'a [u32],
+    wanted: Wanted,
+    totals: &'a Totals,
+}
+
+/// What whole runs say about an assignment.
+enum Judged {
+    /// It is the best of those that were timed.
+    Measured,
+    /// It might be better, and should be timed.
+    Trial,
 }
 
 /// What a plan remembers about where it ran.
@@ -174,9 +204,27 @@ pub(crate) struct Route {
     runs: AtomicU64,
     /// Runs that will be timed because something was odd.
     alert: AtomicU32,
+    /// Where it ran when it was recorded.
+    fixed: Option<Devices>,
 }
 
 impl Route {
+    /// The route of a plan that was recorded, if it was.
+    pub fn following(recorded: Option<&Devices>) -> Route {
+        Route { fixed: recorded.cloned(), ..Route::default() }
+    }
+
+    /// Whether a recording says where it runs.
+    pub fn is_fixed(&self) -> bool {
+        self.fixed.is_some()
+    }
+
+    /// Where its kernels ran last: on the host, where nothing was decided.
+    pub fn latest(&self, kernels: usize) -> Devices {
+        let known = self.known.lock();
+        known.last().map_or_else(|| smallvec::smallvec![0; kernels], |entry| entry.current.devices.clone())
+    }
+
     pub fn outline(&self, plan: &Plan) -> &Outline {
         self.outline.get_or_init(|| Outline::new(plan))
     }
@@ -198,11 +246,11 @@ impl Route {
 }
 
 /// Whether a plan is small enough to stay with its operands on the host unexamined.
-pub(crate) fn is_small(plan: &Plan) -> bool {
+pub(crate) fn is_small(plan: &Plan, small: u64) -> bool {
     let (bytes, flops) = plan.launches.iter().fold((0, 0), |(bytes, flops), launch| {
         (bytes + launch.cost.read + launch.cost.written, flops + launch.cost.flops)
     });
-    bytes <= SMALL && flops <= SMALL
+    bytes <= small && flops <= small
 }
 
 /// A device as the router knows it.
@@ -231,6 +279,8 @@ pub struct Router {
     trials: Mutex<SmallVec<[f64; 2]>>,
     looks: AtomicU32,
     deterministic: bool,
+    small: u64,
+    recording: Option<Recording>,
     asked: OnceLock<()>,
 }
 
@@ -255,6 +305,8 @@ impl Router {
             trials: Mutex::new(smallvec::smallvec![0.0; devices]),
             looks: AtomicU32::new(0),
             deterministic: false,
+            small: SMALL,
+            recording: None,
             asked: OnceLock::new(),
         }
     }
@@ -269,6 +321,33 @@ impl Router {
     pub fn hysteresis(mut self, hysteresis: Hysteresis) -> Router {
         self.hysteresis = hysteresis;
         self
+    }
+
+    /// Bytes moved and operations up to which a plan on the host's own data stays there unexamined.
+    pub fn keep_small(mut self, small: u64) -> Router {
+        self.small = small;
+        self
+    }
+
+    /// Runs plans where they ran when they were recorded; an error if they ran on devices that this machine does not have.
+    pub fn replay(mut self, recording: Recording) -> Result<Router> {
+        let (needed, found) = (recording.accelerators(), self.machine.devices().count() - 1);
+        if needed > found {
+            let reason = format!("the recorded plans ran on {needed} GPUs, and this machine has {found}");
+            return Err(Error::NoDevice { device: format!("gpu{}", needed - 1), reason });
+        }
+        self.recording = Some(recording);
+        Ok(self)
+    }
+
+    /// What a new plan of a graph remembers.
+    pub(crate) fn route(&self, graph: &Graph) -> Route {
+        Route::following(self.recording.as_ref().and_then(|recording| recording.find(graph)))
+    }
+
+    /// What [`keep_small`](Router::keep_small) says.
+    pub fn small(&self) -> u64 {
+        self.small
     }
 
     /// Whether calls whose bits depend on the device are placed by a rule that knows no times.
@@ -341,28 +420,36 @@ impl Router {
             masks.push(mask);
             mask.hash(&mut hasher);
         }
-        (wanted == Wanted::OnHost).hash(&mut hasher);
+        wanted.hash(&mut hasher);
+        // A plan that does not fit what is left pays for moving others away; once there is room again it need not.
+        let bytes = route.outline(plan).most;
+        for device in self.machine.devices().skip(1) {
+            let fits = |account: &Account| bytes <= account.room();
+            self.machine.backend(device).account().is_none_or(fits).hash(&mut hasher);
+        }
         let key = hasher.finish();
         self.look_after_slow_devices(devices);
         let epoch = self.table.epoch();
         let settles = route.runs.load(Ordering::Relaxed) == SETTLED;
-        let mut settled = None;
+        let (mut settled, mut totals) = (None, Totals::default());
         if let Some(entry) = route.known.lock().iter().find(|entry| entry.key == key) {
-            if entry.current.epoch == epoch && !settles {
+            if entry.current.epoch == epoch && !settles && !entry.totals.stale {
                 return entry.current.clone();
             }
-            settled = entry.settled.clone();
+            (settled, totals) = (entry.settled.clone(), entry.totals.clone());
         }
-        let mut decision = self.decide_anew(route, plan, refused, &masks, wanted, settled.as_deref());
+        totals.stale = false;
+        let situation = Situation { masks: &masks, wanted, totals: &totals };
+        let mut decision = self.decide_anew(route, plan, refused, situation, settled.as_deref());
         while self.open(&decision) {
-            decision = self.decide_anew(route, plan, refused, &masks, wanted, None);
+            decision = self.decide_anew(route, plan, refused, situation, None);
         }
         let current = Arc::new(decision);
-        if !current.is_trial() {
+        if !current.is_trial() && !current.is_whole_trial() {
             settled = Some(current.clone());
         }
         let mut known = route.known.lock();
-        let entry = Remembered { key, current: current.clone(), settled };
+        let entry = Remembered { key, current: current.clone(), settled, totals };
         match known.iter_mut().find(|entry| entry.key == key) {
             Some(old) => *old = entry,
             None => {
@@ -407,10 +494,10 @@ impl Router {
         route: &Route,
         plan: &Plan,
         refused: &dyn Fn(usize, Device) -> bool,
-        masks: &[u32],
-        wanted: Wanted,
+        situation: Situation<'_>,
         former: Option<&Decision>,
     ) -> Decision {
+        let Situation { masks, wanted, totals } = situation;
         let outline = route.outline(plan);
         // Read before anything else: what changes meanwhile makes this decision stale.
         let epoch = self.table.epoch();
@@ -439,12 +526,14 @@ impl Router {
         });
         let predicted = times.clone();
         for (at, times) in times.chunks_mut(devices).enumerate() {
-            let pinned = self.pinned(outline, at);
+            let pinned = self.pinned(route, at);
             for device in self.machine.devices() {
-                let stays_away = pinned.is_some_and(|p| p != device);
-                if device != Device::HOST && (!usable[device.0] || refused(at, device))
-                    || (stays_away && (pinned == Some(Device::HOST) || usable[1]))
-                {
+                // A call that belongs to a device which was lost stays there and fails: elsewhere it would have other bits.
+                let holds = |p: Device| p == Device::HOST || known[p.0] != Known::Unusable && !refused(at, p);
+                let stays_away = pinned.is_some_and(|p| p != device && holds(p));
+                let stays = pinned == Some(device) && holds(device);
+                let cannot = device != Device::HOST && (!usable[device.0] || refused(at, device));
+                if stays_away || (cannot && !stays) {
                     times[device.0] = f64::INFINITY;
                 }
             }
@@ -453,7 +542,9 @@ impl Router {
         let mut moves = Vec::with_capacity(outline.bytes.len() * devices);
         for &bytes in &outline.bytes {
             moves.extend(profile.devices.iter().zip(&factors).map(|(device, factor)| {
-                device.links.as_ref().map_or((0.0, 0.0), |links| {
+                // A host's own copy is read and written.
+                let own = || (0.0, 2.0 * bytes as f64 / device.bandwidth.at(2.0 * bytes as f64));
+                device.links.as_ref().map_or_else(own, |links| {
                     (links.up.time(bytes) * factor, links.down.time(bytes) * factor)
                 })
             }));
@@ -481,7 +572,8 @@ impl Router {
                 d.links.as_ref().map_or(0.0, |l| rate(&l.up) + rate(&l.down))
             })
             .collect();
-        let wanted: &[u32] = if wanted == Wanted::OnHost { &outline.outputs } else { &[] };
+        let copied = wanted == Wanted::Copied;
+        let wanted: &[u32] = if wanted == Wanted::Anywhere { &[] } else { &outline.outputs };
         let problem = Problem {
             nodes: &outline.nodes,
             devices,
@@ -490,11 +582,12 @@ impl Router {
             bytes: &outline.bytes,
             valid: &valid,
             wanted,
+            copied,
             free: &free,
             spill: &spill,
         };
         let mut best = problem.solve();
-        let pinned = |at: usize| self.pinned(outline, at).is_some();
+        let pinned = |at: usize| self.pinned(route, at).is_some();
         let mut all = None;
         if let Some(former) = former
             && former.devices != best.devices
@@ -502,9 +595,7 @@ impl Router {
             let total = problem.cost(&former.devices);
             let saved = total - best.total;
             let goes_home = best.devices.iter().all(|&d| d == 0);
-            let share = if goes_home { self.hysteresis.home } else { self.hysteresis.share };
-            let needed = (share * total).max(self.hysteresis.nanoseconds);
-            if total.is_finite() && saved <= needed {
+            if total.is_finite() && saved <= self.needed(total, goes_home) {
                 (best.devices, best.total) = (former.devices.clone(), total);
                 all = Some(Why::Kept);
             }
@@ -523,13 +614,92 @@ impl Router {
                 return Decision::new(epoch, &problem, tried, predicted, Some(Why::Trial), pinned);
             }
         }
+        if !self.deterministic && !route.is_fixed() {
+            let tries = route.runs.load(Ordering::Relaxed) >= SETTLED;
+            let open = |device: usize| is_open(Device(device)) && factors[device] == 1.0;
+            match self.by_totals(&problem, totals, &best, former, tries.then_some(&open)) {
+                Some((devices, total, Judged::Trial)) => {
+                    let tried = Assignment { devices, total };
+                    return Decision::new(epoch, &problem, tried, predicted, Some(Why::Trial), pinned)
+                        .whole();
+                }
+                Some((devices, total, Judged::Measured)) => {
+                    all = (devices != best.devices).then_some(Why::Measured { total }).or(all);
+                    best = Assignment { devices, total };
+                }
+                None => {}
+            }
+        }
         Decision::new(epoch, &problem, best, predicted, all, pinned)
     }
 
+    /// What a plan that goes elsewhere must save, out of so many nanoseconds.
+    fn needed(&self, total: f64, goes_home: bool) -> f64 {
+        let share = if goes_home { self.hysteresis.home } else { self.hysteresis.share };
+        (share * total).max(self.hysteresis.nanoseconds)
+    }
+
+    /// The assignment that is best by what whole runs took, where any were timed: those count for more than what is predicted.
+    ///
+    /// Everything on one device is tried whole if even half of its predicted time would be better than what was seen, on devices that
+    /// are `open`.
+    fn by_totals(
+        &self,
+        problem: &Problem<'_>,
+        totals: &Totals,
+        best: &Assignment,
+        former: Option<&Decision>,
+        open: Option<&dyn Fn(usize) -> bool>,
+    ) -> Option<(Devices, f64, Judged)> {
+        /// What a whole trial hopes for.
+        const HALF: f64 = 0.5;
+        let can = |devices: &Devices| problem.cost(devices).is_finite();
+        let (fastest, took) = totals.fastest(can)?;
+        let is_home = |devices: &[u8]| devices.iter().all(|&d| d == 0);
+        let mut chosen = (fastest.clone(), took);
+        if let Some(former) = former
+            && let Some(usual) = totals.estimate(&former.devices)
+            && can(&former.devices)
+            && usual - took <= self.needed(usual, is_home(fastest))
+        {
+            chosen = (former.devices.clone(), usual);
+        }
+        let is_new = totals.estimate(&best.devices).is_none();
+        if is_new && chosen.1 - best.total > self.needed(chosen.1, is_home(&best.devices)) {
+            return None;
+        }
+        for device in 0..problem.devices {
+            if !open.is_some_and(|open| open(device)) {
+                continue;
+            }
+            let all: Devices = smallvec::smallvec![device as u8; problem.nodes.len()];
+            let cost = problem.cost(&all);
+            if totals.estimate(&all).is_none() && cost.is_finite() && HALF * cost < chosen.1 {
+                return Some((all, cost, Judged::Trial));
+            }
+        }
+        Some((chosen.0, chosen.1, Judged::Measured))
+    }
+
+    /// Notes how long a whole run took, from its operands to the host's own copy of the result.
+    pub(crate) fn observe_whole(&self, route: &Route, decision: &Arc<Decision>, took: Duration) {
+        let mut known = route.known.lock();
+        let Some(entry) = known.iter_mut().find(|entry| Arc::ptr_eq(&entry.current, decision)) else {
+            return;
+        };
+        entry
+            .totals
+            .note(&decision.devices, took.as_nanos().max(1) as f64, |total| self.needed(total, false));
+    }
+
     /// Where a call must run whatever the times, if bits may depend on nothing but the machine's devices.
-    fn pinned(&self, outline: &Outline, at: usize) -> Option<Device> {
+    fn pinned(&self, route: &Route, at: usize) -> Option<Device> {
         /// Operations from which a call goes to the first accelerator.
         const LARGE: u64 = 1 << 28;
+        if let Some(fixed) = &route.fixed {
+            return fixed.get(at).map(|&device| Device(device as usize));
+        }
+        let outline = route.outline.get()?;
         if !self.deterministic || !outline.bounded[at] {
             return None;
         }
@@ -606,4 +776,78 @@ fn complete(mut profile: Profile, devices: usize) -> Profile {
     profile.devices.extend(missing);
     profile.devices.truncate(devices);
     profile
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{
+        DeviceProfile,
+        sim::{Clock, SimDevice, SimHost, SimOptions},
+        whole::SURE,
+        workloads,
+    };
+
+    /// A machine that believes its accelerator to be fast and near.
+    fn machine() -> (Arc<Machine>, Router) {
+        let (clock, options) = (Clock::default(), SimOptions { capacity: 1 << 40, ..SimOptions::default() });
+        let gpu = Arc::new(SimDevice::hollow(options.clone(), clock.clone()));
+        let machine = Machine::new(Arc::new(SimHost::hollow(options, clock)), vec![gpu]).unwrap();
+        let mut profile = Profile::assumed(8, 1);
+        profile.devices[1] = DeviceProfile::assumed_gpu();
+        if let Some(links) = &mut profile.devices[1].links {
+            (links.up.bandwidth, links.down.bandwidth) = (crate::Curve::flat(50.0), crate::Curve::flat(50.0));
+        }
+        let router = Router::new(machine.clone(), profile);
+        (machine, router)
+    }
+
+    #[test]
+    fn what_whole_runs_took_overrules_predictions() {
+        let (machine, router) = machine();
+        let graph = workloads::find("power f64").unwrap().graph(10_000_000).unwrap();
+        let plan = Plan::new(&graph, crossover_plan::Options::default()).unwrap();
+        let inputs: Vec<_> =
+            (0..2).map(|_| Buffer::from_fill(&machine, 80_000_000, |_| {}).unwrap()).collect();
+        let route = Route::default();
+        let decide = || router.decide(&route, &plan, &|_, _| false, &inputs, Wanted::Copied);
+        let ran = |decision: &Arc<Decision>, milliseconds: u64| {
+            router.observe_whole(&route, decision, Duration::from_millis(milliseconds));
+        };
+        assert_eq!(decide().device(0), Device(1));
+        for _ in 0..=SETTLED {
+            let _ = route.is_timed();
+        }
+        // The bus is far slower than it is believed to be, which no kernel ever tells.
+        (0..SURE).for_each(|_| ran(&decide(), 160));
+        let trial = decide();
+        assert!(trial.is_whole_trial() && !trial.is_trial(), "{}", trial.why(0));
+        assert_eq!((trial.device(0), trial.why(0).name()), (Device::HOST, "trial"));
+        (0..SURE).for_each(|_| ran(&decide(), 9));
+        for run in 0..30 {
+            let settled = decide();
+            assert_eq!((settled.device(0), settled.why(0).name()), (Device::HOST, "measured"), "run {run}");
+            // Noise, and now and then a run that was disturbed.
+            ran(&settled, if run % 5 == 4 { 100 } else { 8 + run % 3 });
+        }
+        // A host that is busy with something else is left.
+        (0..5).for_each(|_| ran(&decide(), 400));
+        assert_eq!(decide().device(0), Device(1));
+    }
+
+    #[test]
+    fn results_that_stay_where_they_are_know_no_whole_runs() {
+        let (machine, router) = machine();
+        let graph = workloads::find("gelu f32").unwrap().graph(1_000_000).unwrap();
+        let plan = Plan::new(&graph, crossover_plan::Options::default()).unwrap();
+        let inputs = [Buffer::from_fill(&machine, 4_000_000, |_| {}).unwrap()];
+        let route = Route::default();
+        let decide = |wanted| router.decide(&route, &plan, &|_, _| false, &inputs, wanted);
+        let copied = decide(Wanted::Copied);
+        (0..SURE).for_each(|_| router.observe_whole(&route, &copied, Duration::from_secs(1)));
+        let elsewhere = decide(Wanted::Anywhere);
+        assert!(elsewhere.total_ns() < 1e9 && !elsewhere.is_whole_trial());
+    }
 }

@@ -6,6 +6,7 @@
 //! computes nothing and only takes the time, for sizes that no test could fill.
 
 use std::{
+    collections::{BTreeMap, VecDeque},
     hash::{Hash, Hasher},
     sync::{
         Arc,
@@ -19,7 +20,10 @@ use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 
-use crate::{Address, Backend, Block, DeviceMemory, DeviceProfile, Error, Executable, Launch, Result};
+use crate::{
+    Address, Backend, Block, DeviceMemory, DeviceProfile, Error, Executable, Launch, Result,
+    memory::{Account, Admission, Limit, Limits},
+};
 
 /// What the device is like.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +36,10 @@ pub struct SimOptions {
     pub spread: f64,
     /// Bytes per nanosecond between two such devices; `None` if their bytes go through the host.
     pub peer_rate: Option<u64>,
+    /// How much of the memory may be used.
+    pub limits: Limits,
+    /// Kernels and copies that have to follow before freed memory can be used again: work that is queued still uses it.
+    pub lag: u64,
 }
 
 impl Default for SimOptions {
@@ -41,6 +49,8 @@ impl Default for SimOptions {
             profile: DeviceProfile::assumed_gpu(),
             spread: 1.0,
             peer_rate: Some(200),
+            limits: Limits { limit: Limit::Share(1.0), ..Limits::default() },
+            lag: 0,
         }
     }
 }
@@ -104,19 +114,55 @@ fn kernel_time(options: &SimOptions, kernel: &Kernel) -> f64 {
     launch + (options.profile.time(&work) - launch) * factor
 }
 
+/// Where the bytes of a block really are; nowhere on a hollow device.
+type Real = Option<Block>;
+
 #[derive(Debug, Default)]
 struct Memory {
-    /// Where the bytes really are; nowhere on a hollow device.
-    blocks: FxHashMap<u64, Option<Block>>,
+    blocks: FxHashMap<u64, Real>,
     used: usize,
     peak: usize,
     next: u64,
+    /// Freed blocks that queued work may still use: since which operation, bytes, where.
+    leaving: VecDeque<(u64, usize, Real)>,
+    /// Freed blocks by size.
+    cached: BTreeMap<usize, Vec<Real>>,
+    cached_bytes: usize,
+}
+
+impl Memory {
+    /// Bytes taken from the device.
+    fn reserved(&self) -> usize {
+        self.used + self.cached_bytes + self.leaving.iter().map(|(_, bytes, _)| bytes).sum::<usize>()
+    }
+
+    /// Freed blocks whose work has passed can be used again.
+    fn pass(&mut self, operations: u64, lag: u64) {
+        while self.leaving.front().is_some_and(|(since, ..)| since + lag <= operations) {
+            let Some((_, bytes, real)) = self.leaving.pop_front() else { return };
+            self.cached.entry(bytes).or_default().push(real);
+            self.cached_bytes += bytes;
+        }
+    }
+
+    fn take_cached(&mut self, bytes: usize) -> Option<Real> {
+        let list = self.cached.get_mut(&bytes)?;
+        let real = list.pop()?;
+        if list.is_empty() {
+            self.cached.remove(&bytes);
+        }
+        self.cached_bytes -= bytes;
+        Some(real)
+    }
 }
 
 struct State {
     inner: Option<Arc<dyn Backend>>,
     options: SimOptions,
     memory: Mutex<Memory>,
+    account: Account,
+    /// Kernels and copies so far.
+    operations: AtomicU64,
     /// Faults to come; those marked happen from then on, not once.
     faults: Mutex<Vec<(Fault, bool)>>,
     clock: Clock,
@@ -152,6 +198,8 @@ impl SimDevice {
         SimDevice {
             state: Arc::new(State {
                 inner,
+                account: Account::new(options.capacity as u64, options.limits),
+                operations: AtomicU64::new(0),
                 options,
                 memory: Mutex::new(Memory { next: BASE, ..Memory::default() }),
                 faults: Mutex::new(Vec::new()),
@@ -179,6 +227,11 @@ impl SimDevice {
         self.state.faults.lock().clear();
     }
 
+    /// Faults that are planned and have not happened yet, or happen again and again.
+    pub fn planned_faults(&self) -> usize {
+        self.state.faults.lock().len()
+    }
+
     /// Everything fails from now on, and all contents are gone.
     pub fn lose(&self) {
         self.state.lost.store(true, Ordering::SeqCst);
@@ -192,6 +245,7 @@ impl SimDevice {
     /// Lets other programs take this many bytes.
     pub fn occupy(&self, bytes: u64) {
         self.state.others.store(bytes, Ordering::Relaxed);
+        self.state.settle(&self.state.memory.lock());
     }
 
     /// Virtual nanoseconds spent so far.
@@ -209,7 +263,12 @@ impl SimDevice {
         self.state.memory.lock().used
     }
 
-    /// Most bytes that were allocated at once.
+    /// Bytes taken from the device now: allocated, or freed and kept.
+    pub fn reserved(&self) -> usize {
+        self.state.memory.lock().reserved()
+    }
+
+    /// Most bytes that were taken from the device at once, freed ones that were kept included.
     pub fn peak(&self) -> usize {
         self.state.memory.lock().peak
     }
@@ -259,6 +318,7 @@ impl State {
     /// Spends the time of a copy, given the links to the host, or fails as it was told to.
     fn copied(&self, time: impl Fn(&crate::Links) -> f64) -> Result<()> {
         self.check_lost("copying")?;
+        self.operations.fetch_add(1, Ordering::Relaxed);
         if self.due(|f| if let Fault::Copy(k) = f { Some(k) } else { None }) {
             return Err(self.failure("copying", "injected fault"));
         }
@@ -268,9 +328,74 @@ impl State {
         Ok(())
     }
 
-    fn free(&self, used: usize) -> usize {
+    fn free(&self, reserved: usize) -> usize {
         let others = self.others.load(Ordering::Relaxed) as usize;
-        self.options.capacity.saturating_sub(used).saturating_sub(others)
+        self.options.capacity.saturating_sub(reserved).saturating_sub(others)
+    }
+
+    fn settle(&self, memory: &Memory) {
+        let others = self.others.load(Ordering::Relaxed);
+        let _ = self.account.settle(|| Ok::<_, Error>((memory.reserved() as u64, others)));
+    }
+
+    /// Gives cached blocks back to the device.
+    fn drain(&self, memory: &mut Memory) {
+        for (_, list) in std::mem::take(&mut memory.cached) {
+            for real in list {
+                if let (Some(backend), Some(real)) = (&self.inner, real) {
+                    backend.free(real);
+                }
+            }
+        }
+        memory.cached_bytes = 0;
+        self.settle(memory);
+    }
+
+    fn full(&self, memory: &Memory, bytes: usize) -> Error {
+        let (free, most) = (self.free(memory.reserved()) as u64, self.account.most());
+        let free = free.min(most.saturating_sub(memory.reserved() as u64));
+        Error::OutOfMemory {
+            device: "simulated".to_string(),
+            requested: bytes as u64,
+            free,
+            reserved: memory.reserved() as u64,
+            largest: free.max(memory.cached.keys().next_back().map_or(0, |&bytes| bytes as u64)),
+        }
+    }
+
+    /// Memory from the cache, or from the device as far as there is any and the budget allows it.
+    fn find(&self, memory: &mut Memory, bytes: usize) -> Result<Real> {
+        memory.pass(self.operations.load(Ordering::Relaxed), self.options.lag);
+        if let Some(real) = memory.take_cached(bytes) {
+            self.account.reused(bytes as u64);
+            return Ok(real);
+        }
+        let mut asked = self.account.ask(bytes as u64);
+        if asked != Admission::Granted {
+            self.settle(memory);
+            asked = self.account.ask_settled(bytes as u64);
+        }
+        if asked != Admission::Granted && memory.cached_bytes > 0 {
+            self.drain(memory);
+            asked = self.account.ask_settled(bytes as u64);
+        }
+        if asked != Admission::Granted {
+            return Err(self.full(memory, bytes));
+        }
+        if bytes > self.free(memory.reserved()) {
+            self.account.unmade(bytes as u64);
+            return Err(self.full(memory, bytes));
+        }
+        match self.inner.as_ref().map(|inner| inner.allocate(bytes)).transpose() {
+            Ok(real) => {
+                self.account.made(bytes as u64);
+                Ok(real)
+            }
+            Err(error) => {
+                self.account.unmade(bytes as u64);
+                Err(error)
+            }
+        }
     }
 }
 
@@ -286,36 +411,43 @@ impl Backend for SimDevice {
     fn allocate(&self, bytes: usize) -> Result<Block> {
         let state = &self.state;
         state.check_lost("allocating")?;
-        let full = |used: usize| Error::OutOfMemory {
-            device: "simulated".to_string(),
-            requested: bytes as u64,
-            free: state.free(used) as u64,
-            reserved: used as u64,
-        };
         let mut memory = state.memory.lock();
         if state.due(|f| if let Fault::Allocation(k) = f { Some(k) } else { None }) {
-            return Err(full(memory.used));
+            return Err(state.full(&memory, bytes));
         }
-        if bytes > state.free(memory.used) {
-            return Err(full(memory.used));
-        }
-        let inner = state.inner.as_ref().map(|inner| inner.allocate(bytes)).transpose()?;
+        let real = state.find(&mut memory, bytes)?;
         let address = memory.next;
         memory.next += (bytes as u64).next_multiple_of(64).max(64);
-        memory.blocks.insert(address, inner);
+        memory.blocks.insert(address, real);
         memory.used += bytes;
-        memory.peak = memory.peak.max(memory.used);
+        memory.peak = memory.peak.max(memory.reserved());
         Ok(Block { address: Address(address), bytes })
     }
 
     fn free(&self, block: Block) {
+        let state = &self.state;
+        let mut memory = state.memory.lock();
+        let Some(real) = memory.blocks.remove(&block.address.0) else { return };
+        memory.used -= block.bytes;
+        memory.leaving.push_back((state.operations.load(Ordering::Relaxed), block.bytes, real));
+        state.account.kept(block.bytes as u64);
+    }
+
+    fn finish(&self) -> Result<()> {
+        self.state.check_lost("waiting")?;
+        self.state.memory.lock().pass(u64::MAX, 0);
+        Ok(())
+    }
+
+    fn trim(&self) -> Result<()> {
         let mut memory = self.state.memory.lock();
-        if let Some(inner) = memory.blocks.remove(&block.address.0) {
-            memory.used -= block.bytes;
-            if let (Some(backend), Some(inner)) = (&self.state.inner, inner) {
-                backend.free(inner);
-            }
-        }
+        memory.pass(u64::MAX, 0);
+        self.state.drain(&mut memory);
+        Ok(())
+    }
+
+    fn account(&self) -> Option<&Account> {
+        Some(&self.state.account)
     }
 
     fn upload(&self, from: &[u8], to: Block) -> Result<()> {
@@ -339,9 +471,10 @@ impl Backend for SimDevice {
     }
 
     fn memory(&self) -> Option<DeviceMemory> {
-        let used = self.used();
-        let total = self.state.options.capacity as u64;
-        Some(DeviceMemory { live: used as u64, cached: 0, free: self.state.free(used) as u64, total })
+        let memory = self.state.memory.lock();
+        self.state.settle(&memory);
+        let free = self.state.free(memory.reserved()) as u64;
+        Some(self.state.account.stats(free))
     }
 
     fn copy_from(&self, source: &dyn Backend, from: Block, to: Block, bytes: usize) -> Result<bool> {
@@ -388,6 +521,7 @@ impl Executable for SimKernel {
         if self.state.due(|f| if let Fault::Kernel(k) = f { Some(k) } else { None }) {
             return Err(self.state.failure("running a kernel", "injected fault"));
         }
+        self.state.operations.fetch_add(1, Ordering::Relaxed);
         self.state.spend(self.nanoseconds);
         let Some(inner) = &self.inner else { return Ok(()) };
         let translate = |blocks: &[Block]| -> Result<SmallVec<[Block; 8]>> {

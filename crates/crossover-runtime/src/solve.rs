@@ -23,7 +23,8 @@ pub(crate) struct Problem<'a> {
     pub devices: usize,
     /// Nanoseconds of kernel `i` on device `d` at `i * devices + d`; infinite where it cannot run.
     pub times: &'a [f64],
-    /// Nanoseconds to move buffer `b` between the host and device `d`: `(up, down)` at `b * devices + d`.
+    /// Nanoseconds to move buffer `b` between the host and device `d`: `(up, down)` at `b * devices + d`. For the host itself the
+    /// second is a copy within its memory.
     pub moves: &'a [(f64, f64)],
     /// Bytes of each buffer.
     pub bytes: &'a [u64],
@@ -31,6 +32,8 @@ pub(crate) struct Problem<'a> {
     pub valid: &'a [u32],
     /// Buffers that the host wants in the end.
     pub wanted: &'a [u32],
+    /// Whether the host wants them in other memory than it computes them in.
+    pub copied: bool,
     /// Bytes that each device has left.
     pub free: &'a [u64],
     /// Nanoseconds per byte that does not fit a device and has to go out and come back.
@@ -119,7 +122,11 @@ impl<'a> Walk<'a> {
     }
 
     fn finish(&mut self) {
-        for &buffer in self.problem.wanted {
+        let p = self.problem;
+        for &buffer in p.wanted {
+            if p.copied && self.valid[buffer as usize] & 1 != 0 {
+                self.cost += p.moves[buffer as usize * p.devices].1;
+            }
             self.bring(buffer, 0);
         }
     }
@@ -380,6 +387,7 @@ mod tests {
                 bytes: &self.bytes,
                 valid: &self.valid,
                 wanted: &self.wanted,
+                copied: false,
                 free,
                 spill,
             }

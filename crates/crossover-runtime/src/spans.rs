@@ -22,13 +22,23 @@ pub(crate) fn kernel(
     timing: Option<Arc<dyn Timing>>,
 ) {
     let (form, dtype) = match &launch.kernel {
-        Kernel::Fused(fused) => (form(fused.kind), fused.stores.first().map_or("", |store| store.dtype.name())),
+        Kernel::Fused(fused) => {
+            (form(fused.kind), fused.stores.first().map_or("", |store| store.dtype.name()))
+        }
         Kernel::Call(call) if launch.kernel.is_custom() => ("custom", call.dtype.name()),
         Kernel::Call(call) => ("call", call.dtype.name()),
     };
     let cost = launch.cost;
-    let work =
-        Work { device, form, read: cost.read, written: cost.written, flops: cost.flops, dtype, decision, moved };
+    let work = Work {
+        device,
+        form,
+        read: cost.read,
+        written: cost.written,
+        flops: cost.flops,
+        dtype,
+        decision,
+        moved,
+    };
     let queue = Queue { device, purpose: "compute" };
     trace::kernel(launch.name.clone(), start, work, timing.map(|timing| (queue, timing)));
 }

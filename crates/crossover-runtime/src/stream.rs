@@ -4,7 +4,7 @@
 //! for a copy up, for the kernel and for a copy down. A device that can runs them part by part instead. Afterwards
 //! everything is as if they had run one after the other: operands and result are on the device as well.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use crossover_core::{Graph, Scalar};
 use crossover_plan::{
@@ -14,7 +14,7 @@ use crossover_plan::{
 use smallvec::{SmallVec, smallvec};
 
 use crate::{
-    Address, Block, Buffer, Device, Executor, Placement, Prepared, Result, Wanted,
+    Address, Block, Buffer, Decision, Device, Executor, Placement, Prepared, Result, Wanted,
     executor::{Outputs, is_device_fault},
     trace,
 };
@@ -53,14 +53,18 @@ impl Executor {
         inputs: &[Arc<Buffer>],
         to: &mut [u8],
     ) -> Result<(Outputs, bool)> {
+        let start = Instant::now();
         let prepared = self.prepare(graph)?;
         if to.len() >= LARGE
             && placement != Placement::Host
-            && let Some(made) = self.stream(placement, &prepared, inputs, graph.scalars(), to)?
+            && let Some((made, decision)) = self.stream(placement, &prepared, inputs, graph.scalars(), to)?
         {
+            if let Some(decision) = decision {
+                self.router().observe_whole(&prepared.route, &decision, start.elapsed());
+            }
             return Ok((smallvec![made], true));
         }
-        Ok((self.run_for(placement, Wanted::OnHost, &prepared, inputs, graph.scalars())?, false))
+        self.run_into(placement, &prepared, inputs, graph.scalars(), to, start)
     }
 
     /// The result of a plan that is one elementwise kernel over large host memory, if its device can do that in parts.
@@ -71,7 +75,7 @@ impl Executor {
         inputs: &[Arc<Buffer>],
         scalars: &[Scalar],
         to: &mut [u8],
-    ) -> Result<Option<Arc<Buffer>>> {
+    ) -> Result<Option<(Arc<Buffer>, Option<Arc<Decision>>)>> {
         let plan = prepared.plan();
         let ([launch], [output]) = (&plan.launches[..], &plan.outputs[..]) else { return Ok(None) };
         let Kernel::Fused(fused) = &launch.kernel else { return Ok(None) };
@@ -97,7 +101,7 @@ impl Executor {
             Placement::On(device) => device,
             Placement::Auto if self.machine().is_host_only() => return Ok(None),
             Placement::Auto => {
-                let decision = self.decide(prepared, inputs, Wanted::OnHost);
+                let decision = self.decide(prepared, inputs, Wanted::Copied);
                 // A trial is to find out how long the kernel takes.
                 if decision.is_trial() {
                     return Ok(None);
@@ -144,6 +148,9 @@ impl Executor {
         }
         self.note_launch();
         decided.iter().for_each(|decision| self.note_decision(decision, 0));
-        Ok(Some(Arc::new(Buffer::placed(self.machine(), device, made.output))))
+        let result = Buffer::placed(self.machine(), device, made.output);
+        self.machine().tidy(device);
+        self.machine().tell(device);
+        Ok(Some((result, decided)))
     }
 }

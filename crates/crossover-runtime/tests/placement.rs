@@ -4,19 +4,13 @@
 
 use std::sync::Arc;
 
-use crossover_core::{
-    DType, Graph, NodeId, Number, Shape,
-    compose::{self, ConvolveMethod, FftNorm},
-    ops::{
-        MapOp,
-        convolve::{Boundary, ConvolveMode},
-    },
-};
+use crossover_core::{DType, Graph, Shape, ops::MapOp};
 use crossover_plan::{Class, Options};
 use crossover_runtime::{
     Buffer, Curve, Device, DeviceProfile, Executor, Link, Links, Machine, Placement, Profile, Router, Wanted,
     Why,
     sim::{Clock, SimDevice, SimHost, SimOptions},
+    workloads,
 };
 
 const GPU: Device = Device(1);
@@ -76,103 +70,8 @@ fn simulation(host: &DeviceProfile, gpu: &DeviceProfile) -> Simulation {
     Simulation { clock, gpu: device, machine, executor }
 }
 
-type Work = fn(&mut Graph, usize) -> crossover_core::Result<NodeId>;
-
-/// Two axes of about `n` elements.
-fn rows(n: usize, columns: usize) -> Shape {
-    Shape::from([n.div_ceil(columns), columns.min(n)])
-}
-
-fn side(n: usize) -> usize {
-    (n as f64).sqrt().round().max(1.0) as usize
-}
-
-/// What users of the seeds compute; each has about `n` elements in its largest operand.
-const WORKLOADS: [(&str, Work); 16] = [
-    ("xor", |g, n| {
-        let (a, b) = (g.input(DType::U8, Shape::from([n]))?, g.input(DType::U8, Shape::from([n]))?);
-        compose::binary(g, MapOp::BitwiseXor, &a, &b)
-    }),
-    ("add", |g, n| {
-        let (a, b) = (g.input(DType::F32, Shape::from([n]))?, g.input(DType::F32, Shape::from([n]))?);
-        compose::binary(g, MapOp::Add, &a, &b)
-    }),
-    ("gelu", |g, n| {
-        let x = g.input(DType::F32, Shape::from([n]))?;
-        compose::unary(g, MapOp::Gelu, &x)
-    }),
-    ("power f64", |g, n| {
-        let (a, b) = (g.input(DType::F64, Shape::from([n]))?, g.input(DType::F64, Shape::from([n]))?);
-        compose::binary(g, MapOp::Pow, &a, &b)
-    }),
-    ("layer_norm", |g, n| {
-        let x = g.input(DType::F32, rows(n, 768))?;
-        compose::layer_norm(g, &x, None, None, 1e-5)
-    }),
-    ("softmax", |g, n| {
-        let x = g.input(DType::F32, rows(n, 1024))?;
-        compose::softmax(g, &x, -1)
-    }),
-    ("standardise", |g, n| {
-        let x = g.input(DType::F32, rows(n, 100))?;
-        compose::standardise(g, &x, 0)
-    }),
-    ("sum", |g, n| {
-        let x = g.input(DType::F32, Shape::from([n]))?;
-        compose::sum(g, &x, &[], false)
-    }),
-    ("matmul", |g, n| {
-        let s = Shape::from([side(n), side(n)]);
-        let (a, b) = (g.input(DType::F32, s.clone())?, g.input(DType::F32, s)?);
-        compose::matmul(g, &a, &b)
-    }),
-    ("linear and gelu", |g, n| {
-        let s = side(n);
-        let (x, w) = (g.input(DType::F32, Shape::from([64, s]))?, g.input(DType::F32, Shape::from([s, s]))?);
-        let b = g.input(DType::F32, Shape::from([s]))?;
-        let y = compose::matmul(g, &x, &w)?;
-        let y = compose::binary(g, MapOp::Add, &y, &b)?;
-        compose::unary(g, MapOp::Gelu, &y)
-    }),
-    ("sort", |g, n| {
-        let x = g.input(DType::F32, Shape::from([n]))?;
-        compose::sort(g, &x, 0, false)
-    }),
-    ("lookup", |g, n| {
-        let table = g.input(DType::F32, rows(n, 64))?;
-        let ids = g.input(DType::I64, Shape::from([n.div_ceil(64)]))?;
-        compose::take(g, &table, &ids, 0)
-    }),
-    ("fft", |g, n| {
-        let x = g.input(DType::C64, rows(n, 1024))?;
-        compose::fftn(g, &x, &[], &[-1], false, FftNorm::Backward)
-    }),
-    ("cumulative sum", |g, n| {
-        let x = g.input(DType::F64, Shape::from([n]))?;
-        compose::cumulative_sum(g, &x, 0, false)
-    }),
-    ("convolve", |g, n| {
-        let (x, k) = (g.input(DType::F32, Shape::from([n]))?, g.input(DType::F32, Shape::from([31]))?);
-        let (mode, method) = (ConvolveMode::Same, ConvolveMethod::Direct);
-        compose::convolve(g, &x, &k, mode, Boundary::Fill, Number::Float(0.0), method)
-    }),
-    ("pipeline", |g, n| {
-        // Several kernels: a product, a softmax of its transpose, a product with the first operand.
-        let s = Shape::from([side(n), side(n)]);
-        let (a, b) = (g.input(DType::F32, s.clone())?, g.input(DType::F32, s)?);
-        let scores = compose::matmul(g, &a, &b)?;
-        let weights = compose::softmax(g, &scores, -1)?;
-        let mixed = compose::matmul(g, &weights, &a)?;
-        let total = compose::sum(g, &mixed, &[0], true)?;
-        compose::binary(g, MapOp::Subtract, &mixed, &total)
-    }),
-];
-
-fn graph(work: Work, n: usize) -> Graph {
-    let mut graph = Graph::new();
-    let y = work(&mut graph, n).unwrap();
-    graph.output(y);
-    graph
+fn graph(name: &str, n: usize) -> Graph {
+    workloads::find(name).unwrap().graph(n).unwrap()
 }
 
 impl Simulation {
@@ -219,9 +118,9 @@ fn auto_is_never_far_from_the_best_device() {
     for (name, host, gpu) in machines() {
         let simulation = simulation(&host, &gpu);
         // The largest first, so that the device is open.
-        for (work, build) in WORKLOADS {
+        for work in workloads::ALL {
             for exponent in (0..=8).rev() {
-                let graph = graph(build, 10usize.pow(exponent));
+                let graph = work.graph(10usize.pow(exponent)).unwrap();
                 for on_gpu in [false, true] {
                     let cpu = simulation.average(Placement::Host, &graph, on_gpu, 2);
                     let there = simulation.average(Placement::On(GPU), &graph, on_gpu, 2);
@@ -231,7 +130,8 @@ fn auto_is_never_far_from_the_best_device() {
                     let best = cpu.min(there);
                     let (over, place) = (auto - best, if on_gpu { "GPU" } else { "host" });
                     let what = format!(
-                        "{name}: {work} of 10^{exponent} on the {place}: auto {auto:.0} ns, CPU {cpu:.0}, GPU {there:.0}"
+                        "{name}: {} of 10^{exponent} on the {place}: auto {auto:.0} ns, CPU {cpu:.0}, GPU {there:.0}",
+                        work.name
                     );
                     assert!(over <= FLOOR.max(0.25 * best), "{what}");
                     assert!(auto - cpu <= FLOOR.max(0.05 * cpu), "slower than the CPU: {what}");
@@ -252,7 +152,7 @@ fn auto_is_never_far_from_the_best_device() {
 
 /// Worth moving to the GPU for, and not to one that is ten times slower.
 fn large() -> Graph {
-    graph(WORKLOADS[3].1, 10_000_000)
+    graph("power f64", 10_000_000)
 }
 
 fn place_of(simulation: &Simulation, graph: &Graph, on_gpu: bool) -> Device {
@@ -310,7 +210,7 @@ fn what_is_small_or_resident_stays_and_says_so() {
     let [_, (_, host, gpu), _] = machines();
     let simulation = simulation(&host, &gpu);
     let decide = |n: usize, on_gpu: bool, wanted: Wanted| {
-        let graph = graph(WORKLOADS[2].1, n);
+        let graph = graph("gelu f32", n);
         let prepared = simulation.executor.prepare(&graph).unwrap();
         simulation.executor.decide(&prepared, &simulation.inputs(&graph, on_gpu), wanted)
     };
@@ -351,7 +251,7 @@ fn a_lost_device_is_not_chosen_again() {
 fn work_that_does_not_fit_is_priced_with_its_spill() {
     let [_, (_, host, gpu), _] = machines();
     let simulation = simulation(&host, &gpu);
-    let graph = graph(WORKLOADS[1].1, 10_000_000);
+    let graph = graph("add f32", 10_000_000);
     simulation.average(Placement::Auto, &large(), false, 3);
     let prepared = simulation.executor.prepare(&graph).unwrap();
     let inputs = simulation.inputs(&graph, true);

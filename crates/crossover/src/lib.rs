@@ -166,10 +166,12 @@
 
 pub use crossover_array::{
     Array, Axes, Bound, Builder, Complex, CustomKernel, DType, Device, DeviceMemory, Dims, Effort, Element,
-    Error, Evaluation, Graph, Grid, Index, Indices, KernelEntry, KernelInputs, KernelOutput, KernelRecord,
-    Key, Kind, MatrixNorm, NanOrigin, Number, Operand, Padding, Pinned, Profile, Result, Rows, Runtime,
-    RuntimeStats, Scalar, Scatter, Shape, Side, Simd, Unique, bf16, einsum, eval_all, f16, fft, gpu_gaps,
-    gpus, io, keepdims, linalg, random, s, signal, with_device,
+    Error, Evaluation, GpuLoad, Graph, Grid, Growth, Hysteresis, Index, Indices, KernelEntry, KernelInputs,
+    KernelOutput, KernelRecord, Key, Kind, Limit, MatrixNorm, NanOrigin, Number, Operand, Origin, Padding,
+    Pinned, Precision, ProcessDecision, ProcessKernel, ProcessMemory, ProcessStats, Profile, Recording,
+    Result, Rows, Runtime, RuntimeStats, Scalar, Scatter, Setting, Shape, Side, Simd, Unique, Utilization,
+    bf16, config_files, einsum, eval_all, f16, fft, gpu_gaps, gpus, io, keepdims, linalg, memory, processes,
+    random, s, signal, with_device,
 };
 /// Graphs, ops, dtypes and the reference interpreter.
 pub use crossover_core as core;
@@ -177,6 +179,26 @@ pub use crossover_core as core;
 pub use crossover_plan as plan;
 /// Devices, buffers and the executor.
 pub use crossover_runtime as runtime;
+
+/// Where the time went: sessions, traces, exports and the report page.
+///
+/// ```
+/// use crossover::{prelude::*, profile};
+///
+/// #[profile::profiled]
+/// fn energy(x: &Array) -> Result<f64> {
+///     x.square().sum(()).item()
+/// }
+///
+/// let (result, trace) = profile::profile("demo", || energy(&Array::linspace(0.0, 1.0, 10_000)));
+/// assert!((result? - 3333.5).abs() < 0.1);
+/// assert!((0..trace.spans.len()).any(|span| trace.name_of(span) == "energy"));
+/// # Ok::<(), Error>(())
+/// ```
+pub mod profile {
+    pub use crossover_macros::profiled;
+    pub use crossover_profile::*;
+}
 
 /// What most programs need: `use crossover::prelude::*`.
 ///

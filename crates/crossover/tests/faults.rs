@@ -9,6 +9,7 @@ use crossover_cpu::CpuBackend;
 use crossover_plan::Options;
 use crossover_runtime::{
     Backend, Buffer, Device, Error, Executor, Machine, Placement, Wanted,
+    memory::{Limit, Limits},
     sim::{Fault, SimDevice, SimOptions},
 };
 
@@ -21,9 +22,17 @@ struct Setup {
     executor: Executor,
 }
 
+/// Room for everything at once, and for hardly more than the operands of one kernel.
+const BUDGETS: [u64; 2] = [1 << 30, (SIDE * SIDE * 4) as u64 * 7 / 2];
+
 fn setup() -> Setup {
+    setup_with(BUDGETS[0])
+}
+
+fn setup_with(budget: u64) -> Setup {
     let host: Arc<dyn Backend> = Arc::new(CpuBackend::builder().threads(1).build().unwrap());
-    let sim = SimDevice::new(host.clone(), SimOptions::default());
+    let limits = Limits { limit: Limit::Bytes(budget), ..Limits::default() };
+    let sim = SimDevice::new(host.clone(), SimOptions { limits, lag: 1, ..SimOptions::default() });
     let machine = Machine::new(host, vec![Arc::new(sim.clone())]).unwrap();
     let executor = Executor::new(machine.clone(), Options::default(), Placement::Host);
     Setup { sim, machine, executor }
@@ -59,9 +68,21 @@ fn run(s: &Setup, placement: Placement) -> Result<Vec<Vec<u8>>, Error> {
     out.iter().map(|b| b.host_bytes().map(<[u8]>::to_vec)).collect()
 }
 
-/// Runs with a fault, and once more without; the number of typed errors.
-fn survives(fault: Fault, always: bool, placement: Placement, want: &[Vec<u8>]) -> usize {
-    let s = setup();
+/// Memory is as if nothing had happened.
+fn nothing_left(s: &Setup, what: &str) {
+    assert_eq!(s.sim.used(), 0, "{what}: memory is lost");
+    assert_eq!(s.machine.memory(SIM).unwrap().live, 0, "{what}: the account says otherwise");
+}
+
+/// Runs with a fault, and once more without; the number of typed errors, and whether the moment of the fault came in the first run.
+fn survives(
+    fault: Fault,
+    always: bool,
+    placement: Placement,
+    budget: u64,
+    want: &[Vec<u8>],
+) -> (usize, bool) {
+    let s = setup_with(budget);
     // Decisions are those of a device that is known.
     assert_eq!(run(&s, placement).unwrap(), want);
     if always {
@@ -69,39 +90,56 @@ fn survives(fault: Fault, always: bool, placement: Placement, want: &[Vec<u8>]) 
     } else {
         s.sim.inject(fault)
     }
-    let what = format!("{fault:?}, always: {always}, {placement:?}");
-    let mut errors = 0;
-    for _ in 0..2 {
+    let what = format!("{fault:?}, always: {always}, {placement:?}, {budget} bytes");
+    let (mut errors, mut came) = (0, true);
+    for round in 0..2 {
         match run(&s, placement) {
             Ok(got) => assert!(got == want, "{what}: other bits"),
             Err(Error::Device { .. } | Error::OutOfMemory { .. }) => errors += 1,
             Err(other) => panic!("{what}: {other}"),
         }
-        assert_eq!(s.sim.used(), 0, "{what}: memory is lost");
+        nothing_left(&s, &what);
+        came &= round > 0 || always || s.sim.planned_faults() == 0;
     }
+    assert!(s.sim.peak() as u64 <= budget, "{what}: {} bytes", s.sim.peak());
     s.sim.heal();
     assert_eq!(run(&s, placement).unwrap(), want, "{what}: afterwards");
-    assert_eq!(s.sim.used(), 0, "{what}: memory is lost afterwards");
-    errors
+    nothing_left(&s, &what);
+    s.machine.trim(SIM).unwrap();
+    assert_eq!(s.sim.reserved(), 0, "{what}: memory is kept");
+    (errors, came)
+}
+
+/// Every moment at which a fault can come, once and again and again.
+fn every_moment(kind: fn(u64) -> Fault, placement: Placement, budget: u64, want: &[Vec<u8>]) -> (usize, u64) {
+    let mut errors = 0;
+    for k in 0.. {
+        let (once, came) = survives(kind(k), false, placement, budget, want);
+        if !came {
+            return (errors, k);
+        }
+        errors += once + survives(kind(k), true, placement, budget, want).0;
+    }
+    unreachable!("a run has an end");
 }
 
 #[test]
 fn every_fault_at_every_moment_leaves_the_bits_or_a_typed_error() {
     let want = run(&setup(), Placement::Host).unwrap();
-    let mut tried = 0;
-    for placement in [Placement::On(SIM), Placement::RoundRobin, Placement::Auto] {
-        for k in 0..16 {
-            for always in [false, true] {
-                // An allocation or a kernel that fails is replaced by the host's: nothing is lost.
-                assert_eq!(survives(Fault::Allocation(k), always, placement, &want), 0, "allocation {k}");
-                assert_eq!(survives(Fault::Kernel(k), always, placement, &want), 0, "kernel {k}");
-                // A copy that fails may be the one that was to bring back an only copy.
-                survives(Fault::Copy(k), always, placement, &want);
-                tried += 3;
-            }
+    for budget in BUDGETS {
+        let mut moments = 0;
+        for placement in [Placement::On(SIM), Placement::RoundRobin, Placement::Auto] {
+            // An allocation or a kernel that fails is replaced by the host's: nothing is lost.
+            let (errors, allocations) = every_moment(Fault::Allocation, placement, budget, &want);
+            assert_eq!(errors, 0, "{allocations} allocations, {placement:?}, {budget} bytes");
+            let (errors, kernels) = every_moment(Fault::Kernel, placement, budget, &want);
+            assert_eq!(errors, 0, "{kernels} kernels, {placement:?}, {budget} bytes");
+            // A copy that fails may be the one that was to bring back an only copy.
+            let (_, copies) = every_moment(Fault::Copy, placement, budget, &want);
+            moments += allocations + kernels + copies;
         }
+        assert!(moments >= 30, "{moments} moments in {budget} bytes");
     }
-    assert_eq!(tried, 288);
 }
 
 #[test]
@@ -118,9 +156,12 @@ fn a_copy_that_fails_once_loses_nothing() {
 #[test]
 fn losing_the_device_at_every_kernel_leaves_the_host_working() {
     let want = run(&setup(), Placement::Host).unwrap();
-    for placement in [Placement::On(SIM), Placement::RoundRobin, Placement::Auto] {
+    let cases = BUDGETS.into_iter().flat_map(|budget| {
+        [Placement::On(SIM), Placement::RoundRobin, Placement::Auto].map(move |placement| (budget, placement))
+    });
+    for (budget, placement) in cases {
         for k in 0..8 {
-            let s = setup();
+            let s = setup_with(budget);
             s.sim.inject(Fault::Loss(k));
             for attempt in 0..2 {
                 match run(&s, placement) {

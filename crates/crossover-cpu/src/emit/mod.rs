@@ -350,6 +350,9 @@ impl<'a> Emitter<'a> {
         let arg = |i: usize| self.root(step.args[i]);
         let reg = match &step.op {
             StepOp::Load(load) => self.load(s, *load as usize, list)?,
+            StepOp::Take { .. } => {
+                return Err(Error::Internal(format!("step {s} looks an operand up, which lowering refuses")));
+            }
             StepOp::Scalar(slot) => {
                 let reg = self.permanent(step.dtype.size());
                 self.scalars.push(ScalarSlot { slot: *slot, reg, dtype: step.dtype });

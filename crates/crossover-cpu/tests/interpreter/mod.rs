@@ -69,6 +69,7 @@ pub fn interpret(fused: &Fused, inputs: &[Vec<u8>], outputs: &mut [Vec<u8>], sca
                             let at = points.at(&load.window, o, r, i) * size;
                             held(Scalar::read_from(load.dtype, &inputs[*l as usize][at..at + size]))
                         }
+                        StepOp::Take { .. } => panic!("kernels of the CPU look nothing up"),
                         StepOp::Scalar(slot) => held(scalars[*slot as usize]),
                         StepOp::Index { window, divisor, modulus } => {
                             let at = points.at(window, o, r, i);

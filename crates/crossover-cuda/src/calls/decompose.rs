@@ -445,7 +445,7 @@ impl Decomposition {
             match act {
                 // SAFETY: the launch was checked against the call, and the scratch has the bytes asked for.
                 Act::Queue(step) => unsafe {
-                    self.ready.queue(&self.open, *step..*step + 1, inputs, output, scratch)?;
+                    self.ready.queue(&self.open.gpu, *step..*step + 1, inputs, output, scratch)?;
                 },
                 Act::Job(job) => {
                     for batch in 0..outline.batches {

@@ -15,6 +15,7 @@ mod libraries;
 mod lookup;
 mod order;
 mod own;
+pub(crate) mod product;
 mod program;
 mod scan;
 mod scatter;
@@ -70,11 +71,12 @@ pub fn programs(call: &Call) -> Option<Vec<Program>> {
 }
 
 /// The files of our own kernels, by name. Every text that is compiled has some of them in it, as they are.
-pub const FILES: [(&str, &str); 11] = [
+pub const FILES: [(&str, &str); 12] = [
     ("compress.cu", include_str!("../kernels/compress.cu")),
     ("convolve.cu", include_str!("../kernels/convolve.cu")),
     ("copy.cu", include_str!("../kernels/copy.cu")),
     ("matrix.cu", include_str!("../kernels/matrix.cu")),
+    ("product.cu", include_str!("../kernels/product.cu")),
     ("radix.cu", include_str!("../kernels/radix.cu")),
     ("scan.cu", include_str!("../kernels/scan.cu")),
     ("scatter.cu", include_str!("../kernels/scatter.cu")),
@@ -83,6 +85,29 @@ pub const FILES: [(&str, &str); 11] = [
     ("spectrum.cu", include_str!("../kernels/spectrum.cu")),
     ("take.cu", include_str!("../kernels/take.cu")),
 ];
+
+/// Our own kernel for a matrix product, which is tried beside the library's; `None` where we have none.
+///
+/// ```
+/// use crossover_core::{DType, Layout, Shape};
+/// use crossover_plan::kernel::{BufferId, Call, CallOp, Operand};
+/// let matrix = |buffer| Operand {
+///     buffer: BufferId(buffer),
+///     dtype: DType::F32,
+///     layout: Layout::contiguous(Shape::from([64, 64])),
+/// };
+/// let call = Call {
+///     op: CallOp::MatMul,
+///     operands: vec![matrix(0), matrix(1)],
+///     output: BufferId(2),
+///     layout: Layout::contiguous(Shape::from([64, 64])),
+///     dtype: DType::F32,
+/// };
+/// assert_eq!(crossover_cuda::calls::own_product(&call).unwrap().steps[0].blocks, 4);
+/// ```
+pub fn own_product(call: &Call) -> Option<Program> {
+    MatMul::program(call)
+}
 
 /// What is made of the modules of a call.
 #[derive(Debug)]
@@ -130,6 +155,9 @@ impl Plan {
 pub fn texts(call: &Call) -> Vec<String> {
     if let CallOp::Custom(kernel) = &call.op {
         return custom::text(call, kernel).ok().flatten().into_iter().collect();
+    }
+    if matches!(call.op, CallOp::MatMul | CallOp::Linear { .. }) {
+        return own_product(call).into_iter().map(|program| program.text).collect();
     }
     let plan = Plan::new(call).ok();
     plan.map_or_else(Vec::new, |plan| plan.programs().iter().map(|p| p.text.clone()).collect())

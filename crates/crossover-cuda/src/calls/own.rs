@@ -8,7 +8,7 @@ use crossover_runtime::{Executable, Launch, Result};
 use smallvec::SmallVec;
 
 use super::program::{Cell, Program};
-use crate::{Module, backend::Open, compiler::Compilation, queue::Function};
+use crate::{Gpu, Module, backend::Open, compiler::Compilation, queue::Function};
 
 /// One launch.
 #[derive(Debug)]
@@ -16,6 +16,7 @@ struct Entry {
     function: Function,
     blocks: u32,
     threads: u32,
+    early: bool,
     cells: Vec<Cell>,
 }
 
@@ -42,6 +43,7 @@ impl Ready {
                     function: module.function(step.entry)?,
                     blocks: step.blocks,
                     threads: step.threads,
+                    early: step.early,
                     cells: step.cells.clone(),
                 });
             }
@@ -58,7 +60,7 @@ impl Ready {
     /// Addresses of inputs, of the result and of the scratch lead to the blocks that the programs were made for.
     pub(crate) unsafe fn queue(
         &self,
-        open: &Open,
+        gpu: &Gpu,
         range: std::ops::Range<usize>,
         inputs: &[u64],
         output: u64,
@@ -83,8 +85,15 @@ impl Ready {
                 });
             }
             // SAFETY: the cells follow the parameters of the entry point; the caller's contract for addresses, and
-            // blocks are given back on this lane.
-            unsafe { open.gpu.start(entry.function, entry.blocks, entry.threads, &mut pointers)? };
+            // blocks are given back on this lane. What starts early waits for the launch before.
+            unsafe {
+                if entry.early {
+                    let grid = (entry.blocks, entry.threads, 0);
+                    gpu.start_early(entry.function, grid, &mut pointers)?;
+                } else {
+                    gpu.start(entry.function, entry.blocks, entry.threads, &mut pointers)?;
+                }
+            }
         }
         Ok(())
     }
@@ -118,7 +127,8 @@ impl Executable for OwnCall {
         let output = launch.outputs()[0].address.0;
         // SAFETY: the launch was checked against the call, so every element lies inside its block; indices are clamped or
         // looked at before they are used.
-        let queued = unsafe { self.ready.queue(&self.open, 0..self.ready.len(), &inputs, output, scratch) };
+        let queued =
+            unsafe { self.ready.queue(&self.open.gpu, 0..self.ready.len(), &inputs, output, scratch) };
         self.ready.compilations.iter().for_each(|compilation| compilation.launched());
         if bytes > 0 {
             // In the order of the stream: the launches above come first.

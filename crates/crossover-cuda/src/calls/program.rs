@@ -31,8 +31,18 @@ pub struct Step {
     pub blocks: u32,
     /// Threads of a block.
     pub threads: u32,
+    /// Whether the entry point waits for the launch before by itself, so that it may be set up while that one ends.
+    pub early: bool,
     /// Parameters.
     pub cells: Vec<Cell>,
+}
+
+impl Step {
+    /// The same of an entry point that starts with `xo_wait`.
+    pub(super) fn early(mut self) -> Step {
+        self.early = true;
+        self
+    }
 }
 
 /// A call made of our own kernels. Pure: needs no GPU.
@@ -61,6 +71,12 @@ impl Cells {
 
     pub(super) fn input(mut self, operand: usize, bytes: usize) -> Cells {
         self.list.push(Cell::Input(operand, bytes as u64));
+        self
+    }
+
+    /// An address that leads nowhere.
+    pub(super) fn nothing(mut self) -> Cells {
+        self.list.push(Cell::Value(SmallVec::from_slice(&[0])));
         self
     }
 
@@ -111,7 +127,7 @@ impl Cells {
 
     pub(super) fn step(self, entry: &'static str, blocks: usize, threads: u32) -> Step {
         let blocks = u32::try_from(blocks.max(1)).unwrap_or(i32::MAX as u32).min(i32::MAX as u32);
-        Step { entry, blocks, threads, cells: self.list }
+        Step { entry, blocks, threads, early: false, cells: self.list }
     }
 }
 

@@ -193,10 +193,10 @@ impl Spectrum {
         };
         // SAFETY: the launch was checked against the call, and the scratch has the bytes that both ask for.
         unsafe {
-            ready.queue(&self.open, 0..pass.opens as usize, &[input], output, scratch)?;
+            ready.queue(&self.open.gpu, 0..pass.opens as usize, &[input], output, scratch)?;
             plan.run(at(pass.from), at(pass.to), scratch + ready.scratch as u64)?;
             ready.queue(
-                &self.open,
+                &self.open.gpu,
                 pass.opens as usize..pass.opens as usize + pass.closes as usize,
                 &[input],
                 output,

@@ -17,7 +17,7 @@ use super::{
     Options, Section,
     generate::{Case, Limits, case, reach},
     interpreter,
-    planned::planned,
+    planned::{lookup, planned},
     random::fill,
     session::{Session, parallel},
 };
@@ -39,8 +39,11 @@ pub(super) fn random_kernels(session: &Session, options: &Options) -> Result<Vec
     let random = check(session, "random kernels", count as usize, &make);
     let fixed = everyday(options.quick);
     let everyday = check(session, "everyday kernels", fixed.len(), &|i| fixed[i].clone());
-    let planned: Vec<Case> =
-        (0..count / 2).flat_map(|seed| planned(seed, [500, 4096, 40_000][seed as usize % 3])).collect();
+    let lookups = (0..count as u64 / 20).filter_map(lookup);
+    let planned: Vec<Case> = (0..count / 2)
+        .flat_map(|seed| planned(seed, [500, 4096, 40_000][seed as usize % 3]))
+        .chain(lookups)
+        .collect();
     let planned = check(session, "planned kernels", planned.len(), &|i| planned[i].clone());
     Ok(vec![everyday, random, planned])
 }

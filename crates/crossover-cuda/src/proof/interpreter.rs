@@ -128,6 +128,21 @@ impl Run<'_> {
         let pick = |v: &Vec<Bits>, i: usize| v[if v.len() == 1 { 0 } else { i }];
         match &step.op {
             StepOp::Load(load) => self.load(*load as usize, step.extent),
+            StepOp::Take { from, at, stride, length } => {
+                let (table, which) = (&self.kernel.loads[*from as usize], &self.kernel.loads[*at as usize]);
+                let (bytes, indices) = (&self.inputs[*from as usize], &self.inputs[*at as usize]);
+                let places = self.positions(&table.window, step.extent);
+                let entries = self.positions(&which.window, step.extent);
+                let entry = |p: usize| {
+                    let index = Scalar::read_from(DType::I64, &indices[p * 8..]).bits()[0] as i64;
+                    index.clamp(0, *length as i64 - 1) as usize
+                };
+                let element = |(place, at): (usize, usize)| {
+                    let place = place + entry(at) * stride;
+                    hold(Scalar::read_from(table.dtype, &bytes[place * table.dtype.size()..]))
+                };
+                places.into_iter().zip(entries).map(element).collect()
+            }
             StepOp::Scalar(slot) => {
                 let scalar = self.scalars[*slot as usize];
                 vec![hold(scalar)]

@@ -26,15 +26,8 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 7] = [
-        Kind::Scope,
-        Kind::Evaluation,
-        Kind::Kernel,
-        Kind::Transfer,
-        Kind::Compile,
-        Kind::Plan,
-        Kind::Wait,
-    ];
+    pub const ALL: [Kind; 7] =
+        [Kind::Scope, Kind::Evaluation, Kind::Kernel, Kind::Transfer, Kind::Compile, Kind::Plan, Kind::Wait];
 }
 
 /// The name of a span: of the program's text, or shared with the plan that it belongs to.
@@ -132,4 +125,26 @@ pub(crate) struct Event {
     pub(crate) more: Option<Box<More>>,
     /// If a device did it: where, and when.
     pub(crate) away: Option<(Queue, Arc<dyn Timing>)>,
+}
+
+/// How full a device was at a moment.
+#[derive(Debug, Clone, Copy)]
+pub struct Sample {
+    /// Nanoseconds since the session began.
+    pub time: u64,
+    /// Which device.
+    pub device: Device,
+    /// How full.
+    pub memory: crate::DeviceMemory,
+}
+
+/// Something that happened: a fallback, a change of pressure.
+#[derive(Debug, Clone)]
+pub struct Note {
+    /// Nanoseconds since the session began.
+    pub time: u64,
+    /// What it is about, in a word.
+    pub kind: &'static str,
+    /// What happened.
+    pub text: String,
 }

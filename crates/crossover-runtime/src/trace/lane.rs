@@ -10,10 +10,16 @@ use std::{
 
 use parking_lot::Mutex;
 
-use super::{clock, event::Event};
+use super::{
+    clock,
+    event::{Event, Note, Sample},
+};
 
 /// Sessions that are recording.
 pub(super) static SESSIONS: AtomicU32 = AtomicU32::new(0);
+
+/// Sessions that have ever begun.
+pub(super) static BEGUN: AtomicU64 = AtomicU64::new(0);
 
 /// Events in all lanes, and those that found them full.
 static HELD: AtomicUsize = AtomicUsize::new(0);
@@ -30,6 +36,19 @@ struct Lane {
 
 /// Lanes of all threads that have written any.
 static LANES: Mutex<Vec<Arc<Lane>>> = Mutex::new(Vec::new());
+
+/// What happened beside the spans; times are moments of the clock.
+#[derive(Default)]
+pub(super) struct Beside {
+    pub(super) samples: Vec<Sample>,
+    pub(super) notes: Vec<Note>,
+}
+
+static BESIDE: Mutex<Beside> = Mutex::new(Beside { samples: Vec::new(), notes: Vec::new() });
+/// When memory was looked at last.
+static LOOKED: AtomicU64 = AtomicU64::new(0);
+/// Samples and notes kept at most.
+const ASIDE: usize = 1 << 16;
 
 thread_local! {
     static LANE: OnceCell<Arc<Lane>> = const { OnceCell::new() };
@@ -68,8 +87,40 @@ pub(super) fn visit(first: clock::Ticks, mut see: impl FnMut(&str, Vec<Event>)) 
     }
 }
 
+/// Whether so many nanoseconds, or about that, have passed since this was last true.
+pub(super) fn is_time(every: u64) -> bool {
+    let (now, last) = (clock::now(), LOOKED.load(Ordering::Relaxed));
+    // Ticks are a third of a nanosecond or more.
+    now.wrapping_sub(last) > 2 * every
+        && LOOKED.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+}
+
+pub(super) fn sample(sample: Sample) {
+    let mut beside = BESIDE.lock();
+    if beside.samples.len() < ASIDE {
+        beside.samples.push(sample);
+    }
+}
+
+pub(super) fn note(note: Note) {
+    let mut beside = BESIDE.lock();
+    if beside.notes.len() < ASIDE {
+        beside.notes.push(note);
+    }
+}
+
+/// Samples and notes since a moment.
+pub(super) fn beside(first: clock::Ticks) -> Beside {
+    let beside = BESIDE.lock();
+    Beside {
+        samples: beside.samples.iter().filter(|sample| sample.time >= first).copied().collect(),
+        notes: beside.notes.iter().filter(|note| note.time >= first).cloned().collect(),
+    }
+}
+
 /// Begins a session: the moment from which events belong to it.
 pub(super) fn enter() -> clock::Ticks {
+    BEGUN.fetch_add(1, Ordering::Relaxed);
     SESSIONS.fetch_add(1, Ordering::AcqRel);
     clock::now()
 }
@@ -85,5 +136,6 @@ pub(super) fn leave() {
         freed += std::mem::take(&mut *lane.events.lock()).len();
     }
     HELD.fetch_sub(freed, Ordering::Relaxed);
+    *BESIDE.lock() = Beside::default();
     lanes.retain(|lane| Arc::strong_count(lane) > 1);
 }

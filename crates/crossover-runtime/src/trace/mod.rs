@@ -25,14 +25,19 @@ use std::sync::{Arc, atomic::Ordering};
 
 use crate::Device;
 
-pub use event::{Kind, Name, Queue, Timing, Work};
 use event::{Event, More};
+pub use event::{Kind, Name, Note, Queue, Sample, Timing, Work};
 pub use session::{Recording, Session, Span, Track};
 
 /// Whether anybody records.
 #[inline]
 pub fn is_on() -> bool {
     lane::SESSIONS.load(Ordering::Relaxed) > 0
+}
+
+/// The number of the session that began last. Devices set their clocks anew for each.
+pub fn session() -> u64 {
+    lane::BEGUN.load(Ordering::Relaxed)
 }
 
 /// A span that ends when it is dropped.
@@ -73,7 +78,9 @@ fn open(kind: Kind, name: Name, listens: bool) -> Scope {
 fn shown(kind: Kind, name: &str) -> tracing::Span {
     match kind {
         Kind::Scope => tracing::info_span!(target: "crossover::scope", "scope", otel.name = name),
-        Kind::Evaluation => tracing::info_span!(target: "crossover::evaluation", "evaluation", otel.name = name),
+        Kind::Evaluation => {
+            tracing::info_span!(target: "crossover::evaluation", "evaluation", otel.name = name)
+        }
         _ => tracing::debug_span!(target: "crossover::span", "span", otel.name = name),
     }
 }
@@ -106,7 +113,14 @@ impl Moment {
 /// Records a kernel: what it was asked to do since a moment, and if a device does it after the host has gone on, where and when.
 pub fn kernel(name: impl Into<Name>, start: Moment, work: Work, away: Option<(Queue, Arc<dyn Timing>)>) {
     let more = Some(Box::new(More::Work(work)));
-    lane::push(Event { kind: Kind::Kernel, name: name.into(), start: start.0, end: clock::now(), more, away });
+    lane::push(Event {
+        kind: Kind::Kernel,
+        name: name.into(),
+        start: start.0,
+        end: clock::now(),
+        more,
+        away,
+    });
 }
 
 /// Records a copy of so many bytes from one device to another since a moment, or on a queue.
@@ -120,4 +134,26 @@ pub fn transfer(
     let more = Some(Box::new(More::Copy { bytes, from, to }));
     let (start, end) = (start.0, clock::now());
     lane::push(Event { kind: Kind::Transfer, name: name.into(), start, end, more, away });
+}
+
+/// Records that something happened.
+pub fn note(kind: &'static str, text: impl FnOnce() -> String) {
+    if is_on() {
+        lane::note(Note { time: clock::now(), kind, text: text() });
+    }
+}
+
+/// Nanoseconds between two looks at the memory.
+const LOOK: u64 = 100_000;
+
+/// Looks how full devices are, unless somebody has just looked.
+pub(crate) fn look(machine: &crate::Machine) {
+    if !lane::is_time(LOOK) {
+        return;
+    }
+    for device in machine.devices() {
+        if let Some(memory) = machine.memory(device) {
+            lane::sample(Sample { time: clock::now(), device, memory });
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::{sync::atomic::Ordering, time::SystemTime};
 
 use super::{
     clock::{Scale, Ticks},
-    event::{Event, Kind, More, Name, Queue, Work},
+    event::{Event, Kind, More, Name, Note, Queue, Sample, Work},
     lane,
 };
 use crate::Device;
@@ -31,6 +31,10 @@ pub struct Recording {
     pub tracks: Vec<Track>,
     /// In order of their start.
     pub spans: Vec<Span>,
+    /// How full devices were, in order.
+    pub samples: Vec<Sample>,
+    /// What happened besides, in order.
+    pub notes: Vec<Note>,
 }
 
 /// Where spans follow or enclose each other.
@@ -90,7 +94,11 @@ impl Session {
         lane::visit(self.start, |thread, events| gathering.take(thread, events));
         let dropped = lane::DROPPED.load(Ordering::Relaxed) - self.dropped;
         let (tracks, spans) = gathering.finish();
-        Recording { began: self.began, wall: scale.nanoseconds(end), dropped, tracks, spans }
+        let lane::Beside { mut samples, mut notes } = lane::beside(self.start);
+        samples.iter_mut().for_each(|sample| sample.time = scale.nanoseconds(sample.time));
+        notes.iter_mut().for_each(|note| note.time = scale.nanoseconds(note.time));
+        let wall = scale.nanoseconds(end);
+        Recording { began: self.began, wall, dropped, tracks, spans, samples, notes }
     }
 }
 
@@ -172,7 +180,9 @@ fn parents(drafts: &[Draft], tracks: usize) -> Vec<Option<usize>> {
     for at in order {
         let Draft { span, asked_by } = &drafts[at];
         let stack = &mut open[*asked_by];
-        while stack.last().is_some_and(|&top| drafts[top].span.end() <= span.queued && span.queued > drafts[top].span.start)
+        while stack
+            .last()
+            .is_some_and(|&top| drafts[top].span.end() <= span.queued && span.queued > drafts[top].span.start)
         {
             stack.pop();
         }
@@ -196,7 +206,9 @@ mod tests {
 
     /// What this thread recorded; other tests run beside it.
     fn mine(recording: &Recording, prefix: &str) -> Vec<usize> {
-        (0..recording.spans.len()).filter(|&at| recording.spans[at].name.as_str().starts_with(prefix)).collect()
+        (0..recording.spans.len())
+            .filter(|&at| recording.spans[at].name.as_str().starts_with(prefix))
+            .collect()
     }
 
     #[test]
@@ -218,7 +230,10 @@ mod tests {
         assert_eq!(names, ["nest a", "nest b", "nest c", "nest d", "nest e"]);
         let parents: Vec<_> = at.iter().map(|&i| seen.spans[i].parent).collect();
         assert_eq!(parents, [None, Some(at[0]), Some(at[1]), Some(at[0]), None]);
-        assert!(seen.spans.iter().all(|span| span.end() <= seen.wall + 1000), "nothing ends after the session");
+        assert!(
+            seen.spans.iter().all(|span| span.end() <= seen.wall + 1000),
+            "nothing ends after the session"
+        );
     }
 
     #[test]

@@ -12,7 +12,7 @@ const FIRST: u64 = 50;
 const SLACK: u64 = 32 << 20;
 
 /// Fused kernels of every kind, every kind of call, a kernel of a user's, copies both ways.
-fn round(seed: u64, saxpy: &CustomKernel) -> Result<()> {
+pub fn round(seed: u64, saxpy: &CustomKernel) -> Result<()> {
     let key = Key::new(seed);
     let x = random::normal::<f32>(&key, [257, 1031]);
     let y = x.softmax(-1).eval()?.clone() + x.standardise(0);

@@ -9,12 +9,15 @@ mod bits;
 mod calls;
 mod custom;
 mod disk;
+mod faulty;
 mod jobs;
 mod leaks;
 mod libraries;
 mod linear;
+mod memory;
 mod pipeline;
 mod products;
+mod regret;
 mod replay;
 mod report;
 mod sanitize;
@@ -33,8 +36,8 @@ usage: crossover-gpu-test [FOLDER] [options]
   FOLDER         where gpu-test.json goes (default: out)
   --only LIST    only these parts, separated by commas:
                  corpus, transfers, arrays, products, linear, calls, custom, libraries, disk, replay, bench, pipeline,
-                 leaks, graphs;
-                 and, only by name, sanitize
+                 leaks, memory, graphs;
+                 and, only by name, sanitize, share, and regret (placement against both devices; regret.json)
   --graphs N     random graphs (default: 10000); random calls in proportion
   --seed N       the first of them (default: 0)
   --jobs N       processes for random graphs: the compiler works on one kernel at a time per process (default: 1)
@@ -136,7 +139,7 @@ fn run(options: &Options) -> Result<bool> {
     println!("{}", setup.describe());
     let mut report = Report::new(&options.folder, setup.describe());
     type Part = fn(&Setup, &Options, &mut Report) -> Result<()>;
-    let parts: [(&str, Part); 15] = [
+    let parts: [(&str, Part); 18] = [
         ("corpus", bits::corpus),
         ("transfers", transfers::run),
         ("arrays", arrays::run),
@@ -150,14 +153,17 @@ fn run(options: &Options) -> Result<bool> {
         ("bench", bench::run),
         ("pipeline", pipeline::run),
         ("leaks", leaks::run),
+        ("memory", memory::run),
+        ("share", memory::share),
         ("sanitize", sanitize::run),
+        ("regret", regret::run),
         ("graphs", if options.jobs > 1 { jobs::run } else { bits::graphs }),
     ];
     for (name, part) in parts {
         let wanted = match &options.only {
             Some(only) => only.iter().any(|wanted| wanted == name),
-            // Everything in it is part of other parts; it exists to be watched by another program.
-            None => name != "sanitize",
+            // One exists to be watched by another program, two want the machine for themselves.
+            None => !["sanitize", "share", "regret"].contains(&name),
         };
         if !wanted {
             continue;

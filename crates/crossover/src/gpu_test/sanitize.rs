@@ -15,12 +15,16 @@ use crate::{
 };
 
 /// Name and graph of every kind of kernel; sizes are no multiples of anything, or just past a limit.
-const KINDS: [(&str, &str); 12] = [
+const KINDS: [(&str, &str); 13] = [
     ("map", "%x = input f32[1003]\n%y = gelu %x\nreturn %y"),
     ("map of 16 bits", "%x = input bf16[1003]\n%y = exp %x\nreturn %y"),
     ("map by table", "%x = input f16[16777219]\n%y = tanh %x\nreturn %y"),
     ("map by words", "%x = input u8[1004]\n%y = input u8[1004]\n%z = bitwise_xor %x, %y\nreturn %z"),
     ("map, strided", "%x = input f32[37, 53]\n%y = permute %x axes [1, 0]\n%z = exp %y\nreturn %z"),
+    (
+        "map, looked up",
+        "%t = input f32[37, 52]\n%i = input i64[11]\n%r = take %t, %i axis 0\n%y = exp %r\nreturn %y",
+    ),
     ("row by a warp", "%x = input f32[37, 203]\n%y = sum %x axes [1]\nreturn %y"),
     ("row by a block", "%x = input f32[5, 3001]\n%y = max %x axes [1]\nreturn %y"),
     ("row over launches", "%x = input f32[3, 40001]\n%y = sum %x axes [1]\nreturn %y"),
@@ -31,7 +35,7 @@ const KINDS: [(&str, &str); 12] = [
 ];
 
 /// Name and graph of calls that together run every file of hand-written kernels.
-const CALLS: [(&str, &str); 13] = [
+const CALLS: [(&str, &str); 14] = [
     ("take", "%x = input f32[37, 53]\n%i = input i64[11]\n%y = take %x, %i axis 0\nreturn %y"),
     (
         "gather",
@@ -55,6 +59,7 @@ const CALLS: [(&str, &str); 13] = [
         "convolve",
         "%x = input f32[71, 93]\n%k = input f32[7, 5]\n%f = scalar f32 0.5\n%y = convolve %x, %k, %f mode same boundary fill\nreturn %y",
     ),
+    ("product", "%x = input f32[3, 147, 300]\n%w = input f32[3, 300, 100]\n%y = matmul %x, %w\nreturn %y"),
     ("fft", "%x = input f32[3, 1000]\n%y = rfft %x axes [1] scale count\nreturn %y"),
     (
         "cholesky",

@@ -4,8 +4,8 @@ use crossover_core::lane::FloatLane;
 use faer::{Mat, MatMut, MatRef, Par, linalg::evd, traits::ComplexField};
 use num_complex::Complex;
 
-use super::{Failure, workspace};
-use crate::memory::Pool;
+use super::{Failure, tridiagonal, workspace};
+use crate::{memory::Pool, threads::Threads};
 use crossover_core::ops::linalg::NO_CONVERGENCE;
 
 /// An element of a matrix.
@@ -30,7 +30,12 @@ pub(super) trait Field: ComplexField + Copy + Send + Sync + 'static {
     fn narrow(value: Complex<f64>) -> Self;
     /// Eigenvalues, and with them right eigenvectors of length 1.
     fn eigen(pool: &Pool, a: MatRef<'_, Self>, vectors: bool) -> Result<Eigen<Self::Whole>, Failure>;
+    /// Our own way to tridiagonal form, where there is one.
+    const REDUCE: Option<Reduce<Self>>;
 }
+
+/// Makes a self-adjoint matrix tridiagonal, and gives what its reflections are divided by.
+pub(super) type Reduce<T> = fn(&Threads, &Pool, &mut [T]) -> Result<Vec<T>, Failure>;
 
 /// Eigenvalues and, where asked for, the matrix of right eigenvectors.
 pub(super) type Eigen<C> = (Vec<C>, Option<Mat<C>>);
@@ -42,6 +47,7 @@ macro_rules! field {
             type Whole = Complex<$real>;
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
+            const REDUCE: Option<Reduce<Self>> = Some(tridiagonal::reduce);
             fn conjugate(self) -> Self { self }
             fn is_finite(self) -> bool { <$real>::is_finite(self) }
             fn canonical(self) -> Self { FloatLane::canonical(self) }
@@ -79,6 +85,7 @@ macro_rules! field {
             type Whole = Complex<$real>;
             const ZERO: Self = Complex { re: 0.0, im: 0.0 };
             const ONE: Self = Complex { re: 1.0, im: 0.0 };
+            const REDUCE: Option<Reduce<Self>> = None;
             fn conjugate(self) -> Self { self.conj() }
             fn is_finite(self) -> bool { self.re.is_finite() && self.im.is_finite() }
             fn canonical(self) -> Self {

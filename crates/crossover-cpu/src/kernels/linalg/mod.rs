@@ -9,6 +9,7 @@
 mod factor;
 mod field;
 mod spectrum;
+mod tridiagonal;
 
 use std::sync::{Arc, OnceLock};
 
@@ -138,17 +139,17 @@ impl<T: Field> Linalg<T> {
         let from = launch.inputs()[0].address.0 as usize;
         let to = launch.outputs()[0].address.0 as usize;
         let mut panel = Panel::new(&self.pool, (m * n + right) * size_of::<T>())?;
-        let (a, b) = panel.filled(m * n + right, T::ZERO).split_at_mut(m * n);
+        let (columns, b) = panel.filled(m * n + right, T::ZERO).split_at_mut(m * n);
         // SAFETY: see `read`.
-        unsafe { self.left.read(from, batch, a) };
-        if self.op.is_iterative() && a.iter().any(|&x| !x.is_finite()) {
+        unsafe { self.left.read(from, batch, columns) };
+        if self.op.is_iterative() && columns.iter().any(|&x| !x.is_finite()) {
             return Err(Failure::Matrix(NOT_FINITE));
         }
         let outputs = self.outputs();
         // SAFETY: results of different matrices are disjoint, `Launch::new` has checked the block, and result dtypes are
         // the ones that `LinalgOp::result` says.
         let out = unsafe { std::slice::from_raw_parts_mut((to as *mut T).add(batch * outputs), outputs) };
-        let a = MatMut::from_column_major_slice_mut(a, m, n);
+        let a = MatMut::from_column_major_slice_mut(&mut *columns, m, n);
         match self.op {
             LinalgOp::Det => {
                 out[0] = factor::det(&self.pool, a)?;
@@ -176,14 +177,16 @@ impl<T: Field> Linalg<T> {
             LinalgOp::Cholesky { upper } => factor::cholesky(&self.pool, a, upper, out)?,
             LinalgOp::Qr { complete } => factor::qr(&self.pool, a, complete, out)?,
             LinalgOp::Svd { full } => spectrum::svd(&self.pool, a, full, out)?,
-            LinalgOp::Eigh { upper } => spectrum::eigh(&self.pool, a, upper, out)?,
+            LinalgOp::Eigh { upper } => spectrum::eigh(&self.threads, &self.pool, columns, upper, out)?,
             LinalgOp::SvdVals | LinalgOp::EigValsH { .. } => {
                 // SAFETY: as above; the result is real.
                 let out = unsafe {
                     std::slice::from_raw_parts_mut((to as *mut T::Part).add(batch * outputs), outputs)
                 };
                 match self.op {
-                    LinalgOp::EigValsH { upper } => spectrum::eigvalsh(&self.pool, a, upper, out)?,
+                    LinalgOp::EigValsH { upper } => {
+                        spectrum::eigvalsh(&self.threads, &self.pool, columns, upper, out)?
+                    }
                     _ => spectrum::svdvals(&self.pool, a, out)?,
                 }
             }

@@ -2,10 +2,10 @@
 
 use crossover_core::ops::linalg::NO_CONVERGENCE;
 use faer::{
-    Mat, MatMut, MatRef, Par,
-    diag::Diag,
+    Conj, Mat, MatMut, MatRef, Par,
+    diag::{Diag, DiagMut},
     dyn_stack::MemStack,
-    linalg::{evd, svd::ComputeSvdVectors},
+    linalg::{evd, householder, svd::ComputeSvdVectors},
 };
 use num_complex::Complex;
 
@@ -15,7 +15,7 @@ use super::{
     field::Field,
     workspace,
 };
-use crate::{kernels::panel::Panel, memory::Pool};
+use crate::{kernels::panel::Panel, memory::Pool, threads::Threads};
 
 /// Sizes from which the iterations are cut in two.
 const LARGE: usize = 200;
@@ -79,57 +79,115 @@ pub(super) fn svdvals<T: Field>(pool: &Pool, a: MatMut<'_, T>, out: &mut [T::Par
     Ok(())
 }
 
-/// Eigenvalues and vectors of a self-adjoint matrix.
+/// Eigenvalues and vectors of a self-adjoint matrix, column-major.
 pub(super) fn eigh<T: Field>(
+    threads: &Threads,
     pool: &Pool,
-    a: MatMut<'_, T>,
+    a: &mut [T],
     upper: bool,
     out: &mut [T],
 ) -> Result<(), Failure> {
-    let n = a.nrows();
+    let n = a.len().isqrt();
     let mut memory = Panel::new(pool, n * n * size_of::<T>())?;
     let mut vectors = MatMut::from_column_major_slice_mut(memory.filled(n * n, T::ZERO), n, n);
-    let values = self_adjoint(pool, a, upper, Some(vectors.as_mut()))?;
+    let values = self_adjoint(threads, pool, a, upper, Some(vectors.as_mut()))?;
     let (first, rest) = out.split_at_mut(n);
     first.iter_mut().enumerate().for_each(|(i, x)| *x = values[i].canonical());
     write(vectors.as_ref(), rest);
     Ok(())
 }
 
-/// Eigenvalues of a self-adjoint matrix.
+/// Eigenvalues of a self-adjoint matrix, column-major.
 pub(super) fn eigvalsh<T: Field>(
+    threads: &Threads,
     pool: &Pool,
-    a: MatMut<'_, T>,
+    a: &mut [T],
     upper: bool,
     out: &mut [T::Part],
 ) -> Result<(), Failure> {
-    let values = self_adjoint(pool, a, upper, None)?;
+    let values = self_adjoint(threads, pool, a, upper, None)?;
     out.iter_mut().enumerate().for_each(|(i, x)| *x = values[i].part());
     Ok(())
 }
 
 fn self_adjoint<T: Field>(
+    threads: &Threads,
     pool: &Pool,
-    mut a: MatMut<'_, T>,
+    columns: &mut [T],
     upper: bool,
     vectors: Option<MatMut<'_, T>>,
 ) -> Result<Diag<T>, Failure> {
-    let n = a.nrows();
+    let n = columns.len().isqrt();
+    let mut a = MatMut::from_column_major_slice_mut(&mut *columns, n, n);
     factor::self_adjoint(a.as_mut(), upper);
-    let compute = match vectors {
-        Some(_) => evd::ComputeEigenvectors::Yes,
-        None => evd::ComputeEigenvectors::No,
-    };
     let mut values = Diag::<T>::zeros(n);
     if n == 0 {
         return Ok(values);
     }
+    let compute = match vectors {
+        Some(_) => evd::ComputeEigenvectors::Yes,
+        None => evd::ComputeEigenvectors::No,
+    };
     let request = evd::self_adjoint_evd_scratch::<T>(n, compute, parts(n), Default::default());
     let mut memory = workspace(pool, request)?;
     let stack = MemStack::new(memory.bytes());
-    evd::self_adjoint_evd(a.as_ref(), values.as_mut(), vectors, parts(n), stack, Default::default())
-        .map_err(|_| Failure::Matrix(NO_CONVERGENCE))?;
+    let found = match T::REDUCE {
+        Some(reduce) if is_large(n) => {
+            let scales = reduce(threads, pool, columns)?;
+            let a = MatRef::from_column_major_slice(columns, n, n);
+            of_tridiagonal(a, &scales, values.as_mut(), vectors, stack)
+        }
+        _ => evd::self_adjoint_evd(a.as_ref(), values.as_mut(), vectors, parts(n), stack, Default::default()),
+    };
+    found.map_err(|_| Failure::Matrix(NO_CONVERGENCE))?;
     Ok(values)
+}
+
+/// The decomposition of a matrix that [`tridiagonal::reduce`] has gone over.
+fn of_tridiagonal<T: Field>(
+    a: MatRef<'_, T>,
+    scales: &[T],
+    values: DiagMut<'_, T>,
+    vectors: Option<MatMut<'_, T>>,
+    stack: &mut MemStack,
+) -> Result<(), evd::EvdError> {
+    let (n, last) = (a.nrows(), a.nrows() - 1);
+    let (mut diagonal, mut beside) = (Diag::<T>::zeros(n), Diag::<T>::zeros(n));
+    (0..n).for_each(|i| diagonal[i] = a[(i, i)]);
+    (0..last).for_each(|i| beside[i] = a[(i + 1, i)]);
+    let (diagonal, beside) = (diagonal.as_ref(), beside.as_ref());
+    let Some(mut vectors) = vectors else {
+        return evd::tridiagonal_self_adjoint_evd(
+            diagonal,
+            beside,
+            values,
+            None,
+            parts(n),
+            stack,
+            Default::default(),
+        );
+    };
+    let turned = Some(vectors.as_mut());
+    evd::tridiagonal_self_adjoint_evd(diagonal, beside, values, turned, parts(n), stack, Default::default())?;
+    let reflections = a.submatrix(1, 0, last, last);
+    let size = faer::linalg::qr::no_pivoting::factor::recommended_block_size::<T>(n, n);
+    let mut factors = Mat::<T>::zeros(size, last);
+    for first in (0..last).step_by(size) {
+        let count = size.min(last - first);
+        let mut factor = factors.as_mut().submatrix_mut(0, first, count, count);
+        (0..count).for_each(|i| factor[(i, i)] = scales[first + i]);
+        let essentials = reflections.submatrix(first, first, last - first, count);
+        householder::upgrade_householder_factor(factor, essentials, count, 1, Par::Seq);
+    }
+    householder::apply_block_householder_sequence_on_the_left_in_place_with_conj(
+        reflections,
+        factors.as_ref(),
+        Conj::No,
+        vectors.subrows_mut(1, last),
+        parts(n),
+        stack,
+    );
+    Ok(())
 }
 
 /// Eigenvalues, and after them right eigenvectors if they are asked for.

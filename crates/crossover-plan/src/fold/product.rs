@@ -1,32 +1,25 @@
 //! Finds products whose result only goes through a bias and an activation: one call of a library that can do both.
 //!
-//! A plan keeps both kernels; a device that has such a call may launch it in their place. Products are computed within a bound, and
-//! so is what is folded into one: the sum and the activation then see the product before it is rounded to its dtype.
+//! Products are computed within a bound, and so is what is folded into one: the sum and the activation then see the product before it is rounded to its dtype.
 
 use crossover_core::{
     DType, Layout, Shape,
     ops::{MapOp, cast},
 };
 
+use super::only_user;
 use crate::{
     cost,
     kernel::{Activation, BufferId, Call, CallOp, Fused, Kernel, Kind, Operand, StepOp, Window},
-    plan::{Fold, Launch, Plan, Role},
+    plan::{Fold, Launch, Plan},
 };
 
-/// Notes at each product whether the kernel after it can be folded in.
-pub(crate) fn plan(plan: &mut Plan) {
-    for at in 0..plan.launches.len().saturating_sub(1) {
-        let fold = fold(plan, at);
-        plan.launches[at].fold = fold.map(Box::new);
-    }
-}
-
-fn fold(plan: &Plan, at: usize) -> Option<Fold> {
+/// The call for the product at `at` and the kernel after it.
+pub(super) fn fold(plan: &Plan, at: usize) -> Option<Fold> {
     let Kernel::Call(product) = &plan.launches[at].kernel else { return None };
     let Kernel::Fused(after) = &plan.launches[at + 1].kernel else { return None };
     let can = matches!(product.dtype, DType::F32 | DType::F16 | DType::BF16);
-    if product.op != CallOp::MatMul || !can || !is_private(plan, product.output, at) {
+    if product.op != CallOp::MatMul || !can || only_user(plan, product.output, at) != Some(at + 1) {
         return None;
     }
     let size = product.layout.shape.size();
@@ -58,16 +51,6 @@ fn fold(plan: &Plan, at: usize) -> Option<Fold> {
     let cost = cost::kernel(&kernel, &plan.buffers);
     let launch = Launch { name: cost::name(&kernel), kernel, cost, free: Vec::new(), fold: None };
     Some(Fold { launch, zero: chain.zero })
-}
-
-/// Whether nobody but the next kernel looks at what a kernel writes.
-fn is_private(plan: &Plan, buffer: BufferId, at: usize) -> bool {
-    let reads = |k: usize| plan.launches[k].kernel.reads().filter(|id| *id == buffer).count();
-    let writes = |k: usize| plan.launches[k].kernel.writes().filter(|id| *id == buffer).count();
-    plan.buffers[buffer.0 as usize].role == Role::Computed
-        && !plan.outputs.contains(&buffer)
-        && (0..plan.launches.len())
-            .all(|k| reads(k) == usize::from(k == at + 1) && writes(k) == usize::from(k == at))
 }
 
 /// A load that repeats one row of as many elements as the product has columns.

@@ -1,0 +1,67 @@
+//! What there is to know about the memory of a device.
+
+use super::Level;
+
+/// What the memory of a device is used for, in bytes.
+///
+/// ```
+/// use crossover_runtime::DeviceMemory;
+/// let stats = DeviceMemory { live: 80, reserved: 100, peak: 90, peak_reserved: 100, ..DeviceMemory::default() };
+/// assert!((stats.fragmentation() - 0.1111).abs() < 1e-3);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct DeviceMemory {
+    /// Held by arrays and by kernels at work.
+    pub live: u64,
+    /// Freed by them and kept for the next, or freed and still in use by work that is queued.
+    pub cached: u64,
+    /// Live and cached together.
+    pub reserved: u64,
+    /// Taken by other programs, and by the driver itself.
+    pub external: u64,
+    /// Most that this process may take.
+    pub budget: u64,
+    /// What is left of the budget: neither reserved nor taken by others.
+    pub free: u64,
+    /// All there is.
+    pub total: u64,
+    /// Most that was live at once.
+    pub peak: u64,
+    /// Most that was reserved at once.
+    pub peak_reserved: u64,
+    /// The largest block that can be had without moving anything, as far as that is known.
+    pub largest: u64,
+    /// Allocations served from memory that was reserved already.
+    pub hits: u64,
+    /// Allocations that took fresh memory.
+    pub misses: u64,
+    /// Allocations that the budget did not allow, before room was made for them or instead of them.
+    pub refused: u64,
+    /// Share of the budget that is taken, by us and by others.
+    pub usage: f64,
+    /// How near the end is.
+    pub level: Level,
+}
+
+impl DeviceMemory {
+    /// What another allocation can take.
+    pub fn available(&self) -> u64 {
+        self.free + self.cached
+    }
+
+    /// What other programs take.
+    pub fn others(&self) -> u64 {
+        self.external
+    }
+
+    /// By how much more was reserved than live when most was: a share of what was live.
+    pub fn fragmentation(&self) -> f64 {
+        if self.peak == 0 { 0.0 } else { self.peak_reserved.max(self.peak) as f64 / self.peak as f64 - 1.0 }
+    }
+
+    /// Share of allocations that took no fresh memory.
+    pub fn hit_rate(&self) -> f64 {
+        let all = self.hits + self.misses;
+        if all == 0 { 0.0 } else { self.hits as f64 / all as f64 }
+    }
+}
