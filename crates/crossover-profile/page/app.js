@@ -16,12 +16,12 @@ const App = (() => {
 
   function showKernel(kernel) {
     go("kernels");
-    kernels?.show(kernel);
-    panel?.showKernel(kernel);
+    const shown = kernels?.show(kernel);
+    if (shown) panel.showKernels(shown);
   }
 
-  function showKernelInTimeline(kernel) {
-    panel.showKernel(kernel);
+  function showInTimeline(launched) {
+    panel.showKernels(launched);
     go("timeline");
     id("timeline-canvas").focus({ preventScroll: true });
   }
@@ -43,7 +43,7 @@ const App = (() => {
     Advice.render(trace, section("advice"), id("advice-top"), showKernel);
     panel = TimelinePanel.render(trace, section("timeline"), showKernel, (text) => flame?.mark(text));
     flame = Flame.render(trace, section("flame"));
-    kernels = Kernels.render(trace, section("kernels"), showKernelInTimeline);
+    kernels = Kernels.render(trace, section("kernels"), showInTimeline);
     Memory.render(trace, section("memory"));
     Transfers.render(trace, section("transfers"), showSpan);
     Decisions.render(trace, section("placement"), showSpan);

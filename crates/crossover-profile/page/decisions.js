@@ -13,7 +13,8 @@ const Decisions = (() => {
       if (spans.kind[row] !== Trace.KERNEL || launch < 0) continue;
       const kernel = launches.kernel[launch];
       const device = launches.device[launch];
-      const key = `${kernel}/${device}/${launches.reason[launch]}`;
+      // Sizes apart, the same kernel is one line.
+      const key = `${kernels.name[kernel]}/${kernels.text[kernel]}/${kernels.dtype[kernel]}/${device}/${launches.reason[launch]}`;
       let one = groups.get(key);
       if (!one) {
         one = { id: key, kernel, device, name: Trace.string(trace, kernels.name[kernel]), reason: Trace.string(trace, launches.reason[launch]),

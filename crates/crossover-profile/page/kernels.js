@@ -20,7 +20,7 @@ const Kernels = (() => {
       figure("mean", "Mean", "Mean time of a launch", Format.time),
       { key: "spread", label: "Spread", title: "Half the distance between the 10th and the 90th percentile, against the median", numeric: true,
         value: (row) => row.spread, cell: (row) => (row.spread === null ? "–" : `±${Format.percent(row.spread)}`) },
-      figure("bytes", "Bytes", "Read and written by one launch", Format.bytes),
+      figure("bytes", "Bytes", "Read and written by a launch, on average", Format.bytes),
       figure("rate", "Bandwidth", "Bytes by the mean time", Format.rate),
       figure("flopRate", "Arithmetic", "Operations by the mean time", Format.flops),
       { key: "roof", label: "of roof", title: "The least time that the measured roofs of the device allow, against the mean", numeric: true,
@@ -45,7 +45,7 @@ const Kernels = (() => {
       chosen.replaceChildren(
         h("div", { class: "detail-head" }, Dom.swatch(Trace.side(trace, row.device)), h("h3", {}, row.name),
           h("span", { class: "muted" }, Trace.device(trace, row.device)),
-          h("span", { class: "detail-actions" }, h("button", { type: "button", class: "quiet", onclick: () => showInTimeline(row.kernel) }, "Show in the timeline"))),
+          h("span", { class: "detail-actions" }, h("button", { type: "button", class: "quiet", onclick: () => showInTimeline(row.kernels) }, "Show in the timeline"))),
         row.text !== row.name ? h("p", {}, h("code", {}, row.text)) : "",
         h("p", { class: "muted" }, verdict(row)));
     }
@@ -64,14 +64,16 @@ const Kernels = (() => {
       h("div", { class: "tools" }, h("div", { class: "find", role: "search" }, input, said)),
       table.element, h("div", { class: "beside" }, plot.element, chosen));
     return { show(kernel) {
-      const row = rows.find((one) => one.kernel === kernel);
+      const row = rows.find((one) => one.kernels.has(kernel));
       if (row) choose(row, true);
+      return row?.kernels ?? null;
     } };
   }
 
   // One sentence on what limits a kernel.
   function verdict(row) {
-    const times = `${Format.plural(row.count, "launch", "launches")} from ${Format.time(row.least)} to ${Format.time(row.most)}.`;
+    const sizes = row.kernels.size > 1 ? ` over arrays of ${Format.count(row.kernels.size)} sizes` : "";
+    const times = `${Format.plural(row.count, "launch", "launches")}${sizes} from ${Format.time(row.least)} to ${Format.time(row.most)}.`;
     if (row.roof === null) return `${times} No roof was measured for this device and type, so there is no fraction of it.`;
     const limit = row.bound === "memory" ? "memory bandwidth" : "arithmetic";
     return `${times} Bound by ${limit}; it reaches ${Format.percent(row.roof)} of what the device was measured to allow.`;

@@ -9,7 +9,7 @@ const Search = (() => {
     return gather(spans, (row) => spans.name[row] >= 0 && named[spans.name[row]]);
   }
 
-  const ofKernel = (trace, kernel) => gather(trace.spans, (row) => trace.spans.kernel[row] === kernel);
+  const ofKernels = (trace, kernels) => gather(trace.spans, (row) => kernels.has(trace.spans.kernel[row]));
 
   function gather(spans, wanted) {
     const matching = new Uint8Array(spans.count);
@@ -33,5 +33,5 @@ const Search = (() => {
     return found.rows[(next + found.rows.length) % found.rows.length];
   }
 
-  return { find, ofKernel, step };
+  return { find, ofKernels, step };
 })();

@@ -21,50 +21,73 @@ const Stats = (() => {
     return seconds > 0 ? { ns: seconds * 1e9, bound: memory >= compute ? "memory" : "compute" } : null;
   }
 
-  function figures(trace, kernel, device, durations) {
+  // Launches of one kernel on one device may differ in size: rates are sums over sums, and so is the fraction of the roof.
+  function figures(trace, group) {
     const { kernels } = trace;
-    durations.sort();
+    const { device } = group;
+    const durations = Float64Array.from(group.durations).sort();
+    const [kernel] = group.kernels.keys();
+    const dtype = Trace.string(trace, kernels.dtype[kernel]);
     let total = 0;
     for (const duration of durations) total += duration;
-    const mean = total / durations.length;
+    let [bytes, flops, least] = [0, 0, 0];
+    let bound = null;
+    let heaviest = 0;
+    for (const [number, launches] of group.kernels) {
+      const moved = kernels.read[number] + kernels.written[number];
+      bytes += moved * launches;
+      flops += kernels.flops[number] * launches;
+      const limit = roof(trace, device, moved, kernels.flops[number], dtype);
+      least = limit === null || least === null ? null : least + limit.ns * launches;
+      if (limit !== null && limit.ns * launches > heaviest) {
+        heaviest = limit.ns * launches;
+        bound = limit.bound;
+      }
+    }
     const middle = quantile(durations, 0.5);
-    const bytes = kernels.read[kernel] + kernels.written[kernel];
-    const flops = kernels.flops[kernel];
-    const dtype = Trace.string(trace, kernels.dtype[kernel]);
-    const limit = roof(trace, device, bytes, flops, dtype);
-    const rate = (amount) => (amount > 0 && mean > 0 ? (amount / mean) * 1e9 : null);
+    const count = durations.length;
+    const rate = (amount) => (amount > 0 && total > 0 ? (amount / total) * 1e9 : null);
     return {
-      id: `${kernel}/${device}`, kernel, device, dtype,
+      id: `${kernel}/${device}`, kernels: new Set(group.kernels.keys()), device, dtype,
       name: Trace.string(trace, kernels.name[kernel]),
       form: Trace.string(trace, kernels.form[kernel]),
       text: Trace.string(trace, kernels.text[kernel]),
-      count: durations.length, total, mean, middle,
+      count, total, mean: total / count, middle,
       share: trace.wall > 0 ? total / trace.wall : null,
       // Half the distance between the tenth and the ninetieth percentile, against the median: one outlier does not move it.
-      spread: durations.length > 1 && middle > 0 ? (quantile(durations, 0.9) - quantile(durations, 0.1)) / 2 / middle : null,
-      least: durations[0], most: durations[durations.length - 1],
-      bytes: bytes > 0 ? bytes : null, flops: flops > 0 ? flops : null,
+      spread: count > 1 && middle > 0 ? (quantile(durations, 0.9) - quantile(durations, 0.1)) / 2 / middle : null,
+      least: durations[0], most: durations[count - 1],
+      bytes: bytes > 0 ? bytes / count : null, flops: flops > 0 ? flops / count : null,
       rate: rate(bytes), flopRate: rate(flops),
       intensity: bytes > 0 && flops > 0 ? flops / bytes : null,
-      roof: limit && mean > 0 ? limit.ns / mean : null,
-      bound: limit?.bound ?? null,
+      roof: least !== null && total > 0 ? least / total : null,
+      bound,
     };
   }
 
-  // One row for each kernel on each device where it ran, longest first.
+  // One row for each kernel on each device where it ran, longest first. The same kernel over arrays of another size is the same.
   function kernels(trace) {
-    const { spans, tracks } = trace;
+    const { spans, tracks, kernels: table } = trace;
+    const names = Array.from(table.name, (_, row) => `${table.name[row]} ${table.form[row]} ${table.text[row]} ${table.dtype[row]}`);
     const groups = new Map();
+    // By numbers first: a hundred thousand texts would be slow.
+    const known = new Map();
     for (let row = 0; row < spans.count; row += 1) {
-      if (spans.kind[row] !== Trace.KERNEL || spans.kernel[row] < 0) continue;
+      const kernel = spans.kernel[row];
+      if (spans.kind[row] !== Trace.KERNEL || kernel < 0) continue;
       const device = tracks[spans.track[row]].device ?? 0;
-      const key = spans.kernel[row] * 4096 + device;
-      if (!groups.has(key)) groups.set(key, []);
-      groups.get(key).push(spans.duration[row]);
+      const short = kernel * 4096 + device;
+      let group = known.get(short);
+      if (!group) {
+        const key = `${names[kernel]} ${device}`;
+        group = groups.get(key) ?? { device, kernels: new Map(), durations: [] };
+        groups.set(key, group);
+        known.set(short, group);
+      }
+      group.kernels.set(kernel, (group.kernels.get(kernel) ?? 0) + 1);
+      group.durations.push(spans.duration[row]);
     }
-    return [...groups]
-      .map(([key, durations]) => figures(trace, Math.floor(key / 4096), key % 4096, Float64Array.from(durations)))
-      .sort((one, other) => other.total - one.total);
+    return [...groups.values()].map((group) => figures(trace, group)).sort((one, other) => other.total - one.total);
   }
 
   // The names of the scopes around a span, outermost first; long chains of a damaged file end.

@@ -152,9 +152,11 @@ const TimelinePanel = (() => {
     return {
       timeline,
       seek,
-      showKernel(kernel) {
-        input.value = Trace.string(trace, trace.kernels.name[kernel]);
-        apply(Search.ofKernel(trace, kernel));
+      // Marks the launches of kernels with one name.
+      showKernels(kernels) {
+        const [first] = kernels;
+        input.value = Trace.string(trace, trace.kernels.name[first]);
+        apply(Search.ofKernels(trace, kernels));
       },
     };
   }

@@ -84,6 +84,32 @@ def test_figures_of_a_kernel(page, traces):
     assert float(roof.split("\u202f")[0]) == pytest.approx(100 * best / mean, abs=0.06)
 
 
+def test_launches_of_several_sizes_are_one_line(show, traces):
+    """Half of the launches of `attention` at twice the work: rates are sums over sums."""
+    trace = copy.deepcopy(traces["run"])
+    spans, kernels = trace["spans"], trace["kernels"]
+    kernel = next(row for row in range(len(kernels["name"])) if trace["strings"][kernels["name"][row]] == "attention")
+    for values in kernels.values():
+        values.append(values[kernel])
+    kernels["flops"][-1] *= 2
+    rows = [row for row in range(len(spans["start"])) if spans["kernel"][row] == kernel]
+    for row in rows[::2]:
+        spans["kernel"][row] = len(kernels["name"]) - 1
+    page = show(trace)
+    names = column(page, "Kernels", "name")
+    assert names.count("attention") == 1
+    place = names.index("attention")
+    assert column(page, "Kernels", "count")[place] == str(len(rows))
+    work = kernels["flops"][kernel] * (len(rows) + len(rows[::2]))
+    time = sum(spans["duration"][row] for row in rows)
+    rate = column(page, "Kernels", "flopRate")[place]
+    assert float(rate.split("\u202f")[0]) * 1e12 == pytest.approx(work / time * 1e9, rel=0.005)
+    page.locator("#kernels tbody").get_by_role("button", name="attention").click()
+    expect(page.locator(".kernel-detail")).to_contain_text("over arrays of 2 sizes")
+    page.get_by_role("button", name="Show in the timeline").click()
+    expect(page.locator("#timeline output")).to_contain_text(f"{len(rows)} matches")
+
+
 def test_the_filter_narrows_table_and_plot(page):
     page.locator("#kernel-filter").fill("f64")
     assert sorted(column(page, "Kernels", "name")) == ["cumulative_sum", "sort"]
