@@ -34,6 +34,8 @@ pub struct Account {
     asked: AtomicU64,
     /// Those among them that did not, as was found out later.
     served: AtomicU64,
+    /// One at a time says what is really held: two who correct the same bound would correct it twice.
+    settling: Mutex<()>,
     /// What was held, and how many had asked, when that was last looked at.
     seen: Mutex<(u64, u64)>,
     refused: AtomicU64,
@@ -83,6 +85,7 @@ impl Account {
             hits: AtomicU64::new(0),
             asked: AtomicU64::new(0),
             served: AtomicU64::new(0),
+            settling: Mutex::default(),
             seen: Mutex::default(),
             refused: AtomicU64::new(0),
             mark: AtomicU64::new(0),
@@ -225,8 +228,9 @@ impl Account {
         self.judge();
     }
 
-    /// Says what is really held and what others take. `ask_driver` runs while others go on counting.
+    /// Says what is really held and what others take. `ask_driver` runs while others go on counting; it waits for nobody.
     pub fn settle<E>(&self, ask_driver: impl FnOnce() -> Result<(u64, u64), E>) -> Result<(), E> {
+        let settling = self.settling.lock();
         // In this order a block that is being allocated meanwhile is counted once or twice, never not at all.
         let before = self.held.load(Relaxed);
         let pending = self.pending.load(Relaxed);
@@ -239,6 +243,7 @@ impl Account {
         }
         self.external.store(external, Relaxed);
         self.peak_held.fetch_max(held, Relaxed);
+        drop(settling);
         self.judge();
         Ok(())
     }
@@ -427,6 +432,34 @@ mod tests {
         account.gave_back(81);
         let levels: Vec<_> = account.take_events().iter().map(|e| (e.from, e.to)).collect();
         assert_eq!(levels, [(High, Normal)]);
+    }
+
+    #[test]
+    fn a_pool_that_several_threads_ask_about_stays_inside_the_budget() {
+        // What the pool really has. It grows by whole grains, and gives back at once what is freed.
+        let (pool, most) = (AtomicU64::new(0), AtomicU64::new(0));
+        let account = account(Limit::Bytes(256)).with_grain(32);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..5000 {
+                        let settle = || account.settle(|| Ok::<_, ()>((pool.load(Relaxed), 0)));
+                        if account.ask(16) != Admission::Granted {
+                            settle().unwrap();
+                            if account.ask_settled(16) != Admission::Granted {
+                                continue;
+                            }
+                        }
+                        most.fetch_max(pool.fetch_add(32, Relaxed) + 32, Relaxed);
+                        account.made(16);
+                        account.kept(16);
+                        pool.fetch_sub(32, Relaxed);
+                    }
+                });
+            }
+        });
+        assert!(most.load(Relaxed) <= 256, "{} of 256", most.load(Relaxed));
+        assert_eq!(account.live(), 0);
     }
 
     #[test]

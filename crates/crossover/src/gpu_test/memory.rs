@@ -407,11 +407,21 @@ fn reuse(report: &mut Report) -> Result<()> {
 }
 
 pub fn run(_: &Setup, options: &Options, report: &mut Report) -> Result<()> {
-    three_budgets(report)?;
-    parts(report)?;
-    faults(report)?;
-    reuse(report)?;
-    reserved(report)?;
-    processes(options, report)?;
-    threads(options.seconds.min(60), report)
+    type Row = fn(&Options, &mut Report) -> Result<()>;
+    let rows: [(&str, Row); 7] = [
+        ("budgets", |_, report| three_budgets(report)),
+        ("parts", |_, report| parts(report)),
+        ("faults", |_, report| faults(report)),
+        ("reuse", |_, report| reuse(report)),
+        ("reserved", |_, report| reserved(report)),
+        ("processes", processes),
+        ("threads", |options, report| threads(options.seconds.min(60), report)),
+    ];
+    let wanted = |name: &str| {
+        options.rows.as_ref().is_none_or(|rows| rows.iter().any(|part| name.contains(part.as_str())))
+    };
+    for (_, row) in rows.into_iter().filter(|(name, _)| wanted(name)) {
+        row(options, report)?;
+    }
+    Ok(())
 }
