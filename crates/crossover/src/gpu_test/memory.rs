@@ -122,9 +122,12 @@ fn three_budgets(report: &mut Report) -> Result<()> {
     Ok(())
 }
 
+/// Something to compute.
+type Work = fn(&Array) -> Array;
+
 fn parts(report: &mut Report) -> Result<()> {
     let tight = tight(BUDGET / 2)?;
-    let work: [(&str, fn(&Array) -> Array); 3] =
+    let work: [(&str, Work); 3] =
         [("map", |x| (x * 2.0f32).tanh()), ("row", |x| x.softmax(-1)), ("sort", |x| x.sort(-1))];
     let values: Vec<f32> =
         (0..(300 * MIB / 4) as usize).map(|i| ((i * 37) % 1009) as f32 * 0.01 - 5.0).collect();
@@ -163,7 +166,7 @@ fn small_work() -> Result<Vec<Vec<u8>>> {
     let x = Array::from_vec((0..96 * 96).map(|i| ((i * 37) % 101) as f32 * 0.02 - 1.0).collect(), [96, 96]);
     let mut y = x.clone();
     for _ in 0..2 {
-        y = y.softmax(-1).permute(&[1, 0]) + &x;
+        y = y.softmax(-1).permute([1, 0]) + &x;
     }
     let sorted = y.sort(-1);
     let total = sorted.sum(0);
