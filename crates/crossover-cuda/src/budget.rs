@@ -34,8 +34,9 @@ impl Budget {
         if self.growth == Growth::OnDemand {
             return Ok(());
         }
-        self.settle(gpu)?;
-        let bytes = (self.account.most() / GRAIN * GRAIN) as usize;
+        let seen = self.settle(gpu)?;
+        // The pool is the process's: it may have some of it already.
+        let bytes = (self.account.most().saturating_sub(seen.reserved) / GRAIN * GRAIN) as usize;
         let address = match gpu.take(bytes.max(1), Lane::Compute) {
             Ok(address) => address,
             // Others have it already: what there is will be taken as it is needed.

@@ -52,6 +52,9 @@ fn setup(budget: usize, lag: u64) -> Setup {
     setup_with(options(budget, lag), Placement::On(SIM), 1 << 30, false)
 }
 
+/// Something to compute.
+type Work = fn(&Array) -> Array;
+
 fn values(count: usize, seed: usize) -> Vec<f32> {
     (0..count).map(|i| ((i * 37 + seed * 101) % 1009) as f32 * 0.013 - 5.0).collect()
 }
@@ -112,7 +115,7 @@ fn three_times_the_budget_gives_the_same_bits_and_never_exceeds_it() {
 fn kernels_whose_operands_do_not_fit_together_run_in_parts() {
     let rows = 64;
     let count = 3 * BUDGET / 4;
-    let work: [(&str, fn(&Array) -> Array); 6] = [
+    let work: [(&str, Work); 6] = [
         ("map", |x| (x * 2.0f32).tanh()),
         ("row", |x| x.softmax(-1)),
         ("flipped", |x| x.flip(0).exp()),
@@ -142,7 +145,7 @@ fn what_cannot_be_cut_runs_on_the_host() {
     let s = setup(BUDGET, 0);
     let x = values(count, 2);
     // A sum of everything, and a part of the transpose that needs nearly all of its operand.
-    let work: [fn(&Array) -> Array; 2] = [|x| x.sum(()), |x| x.permute(&[1, 0]) + 1.0f32];
+    let work: [Work; 2] = [|x| x.sum(()), |x| x.permute([1, 0]) + 1.0f32];
     for work in work {
         let run = || work(&Array::from_vec(x.clone(), [64, count / 64])).to_vec::<f32>().unwrap();
         let host = Runtime::builder().threads(1).device(ArrayDevice::Cpu).build().unwrap();

@@ -5,7 +5,10 @@
 //! what the pool really holds ([`settle`](Account::settle)) when the bound would cross a mark. With plenty of room an allocation
 //! is two additions.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicU8, AtomicU64,
+    Ordering::{Relaxed, SeqCst},
+};
 
 use parking_lot::Mutex;
 
@@ -34,6 +37,8 @@ pub struct Account {
     asked: AtomicU64,
     /// Those among them that did not, as was found out later.
     served: AtomicU64,
+    /// One at a time says what is really held: two who correct the same bound would correct it twice.
+    settling: Mutex<()>,
     /// What was held, and how many had asked, when that was last looked at.
     seen: Mutex<(u64, u64)>,
     refused: AtomicU64,
@@ -83,6 +88,7 @@ impl Account {
             hits: AtomicU64::new(0),
             asked: AtomicU64::new(0),
             served: AtomicU64::new(0),
+            settling: Mutex::default(),
             seen: Mutex::default(),
             refused: AtomicU64::new(0),
             mark: AtomicU64::new(0),
@@ -154,29 +160,36 @@ impl Account {
     /// Counts an allocation before it is made, or says why not. Whoever is granted one calls [`made`](Account::made) or
     /// [`unmade`](Account::unmade).
     pub fn ask(&self, bytes: u64) -> Admission {
-        let mark = self.mark.load(Relaxed);
-        let counted = self
-            .held
-            .fetch_update(Relaxed, Relaxed, |held| held.checked_add(bytes).filter(|&after| after <= mark));
-        if counted.is_err() {
+        if !self.count(bytes, self.mark.load(Relaxed)) {
             return Admission::Unclear;
         }
-        self.granted(bytes);
         Admission::Granted
     }
 
     /// As [`ask`](Account::ask), when what is held has just been settled: beyond the next mark, up to the budget.
     pub fn ask_settled(&self, bytes: u64) -> Admission {
-        let (most, growth) = (self.most(), self.growth(bytes));
-        let counted = self
-            .held
-            .fetch_update(Relaxed, Relaxed, |held| held.checked_add(growth).filter(|&after| after <= most));
-        if counted.is_err() {
+        if !self.count(bytes, self.most()) {
             return Admission::Refused;
         }
-        self.granted(bytes);
         self.judge();
         Admission::Granted
+    }
+
+    /// Counts an allocation if no more than so many bytes are held then.
+    fn count(&self, bytes: u64, most: u64) -> bool {
+        let growth = self.growth(bytes);
+        // Before it is held: whoever settles meanwhile finds it in one of the two.
+        self.pending.fetch_add(growth, SeqCst);
+        let held = self
+            .held
+            .fetch_update(SeqCst, SeqCst, |held| held.checked_add(growth).filter(|&after| after <= most));
+        if held.is_err() {
+            subtract(&self.pending, growth);
+            return false;
+        }
+        self.asked.fetch_add(1, Relaxed);
+        self.raise(bytes);
+        true
     }
 
     /// Notes that an allocation has been refused for good.
@@ -184,9 +197,8 @@ impl Account {
         self.refused.fetch_add(1, Relaxed);
     }
 
-    fn granted(&self, bytes: u64) {
-        self.pending.fetch_add(self.growth(bytes), Relaxed);
-        self.asked.fetch_add(1, Relaxed);
+    /// Counts bytes that are in use from now on.
+    fn raise(&self, bytes: u64) {
         let live = self.live.fetch_add(bytes, Relaxed) + bytes;
         if live > self.peak.load(Relaxed) {
             self.peak.fetch_max(live, Relaxed);
@@ -208,10 +220,7 @@ impl Account {
     /// Counts an allocation that was served from memory held already.
     pub fn reused(&self, bytes: u64) {
         self.hits.fetch_add(1, Relaxed);
-        let live = self.live.fetch_add(bytes, Relaxed) + bytes;
-        if live > self.peak.load(Relaxed) {
-            self.peak.fetch_max(live, Relaxed);
-        }
+        self.raise(bytes);
     }
 
     /// A block is not used any more and stays held.
@@ -225,20 +234,22 @@ impl Account {
         self.judge();
     }
 
-    /// Says what is really held and what others take. `ask_driver` runs while others go on counting.
+    /// Says what is really held and what others take. `ask_driver` runs while others go on counting; it waits for nobody.
     pub fn settle<E>(&self, ask_driver: impl FnOnce() -> Result<(u64, u64), E>) -> Result<(), E> {
+        let settling = self.settling.lock();
         // In this order a block that is being allocated meanwhile is counted once or twice, never not at all.
-        let before = self.held.load(Relaxed);
-        let pending = self.pending.load(Relaxed);
+        let before = self.held.load(SeqCst);
+        let pending = self.pending.load(SeqCst);
         let (held, external) = ask_driver()?;
         let now = held.saturating_add(pending);
         if now < before {
             subtract(&self.held, before - now);
         } else {
-            self.held.fetch_add(now - before, Relaxed);
+            self.held.fetch_add(now - before, SeqCst);
         }
         self.external.store(external, Relaxed);
         self.peak_held.fetch_max(held, Relaxed);
+        drop(settling);
         self.judge();
         Ok(())
     }
@@ -327,7 +338,7 @@ impl Account {
 
 /// Subtracts without going below zero, whatever happens.
 fn subtract(from: &AtomicU64, bytes: u64) {
-    let _ = from.fetch_update(Relaxed, Relaxed, |value| Some(value.saturating_sub(bytes)));
+    let _ = from.fetch_update(SeqCst, SeqCst, |value| Some(value.saturating_sub(bytes)));
 }
 
 #[cfg(test)]
@@ -427,6 +438,40 @@ mod tests {
         account.gave_back(81);
         let levels: Vec<_> = account.take_events().iter().map(|e| (e.from, e.to)).collect();
         assert_eq!(levels, [(High, Normal)]);
+    }
+
+    #[test]
+    fn a_pool_that_several_threads_ask_about_stays_inside_the_budget() {
+        // What the pool really has. It grows by whole grains, and gives back at once what is freed.
+        let (pool, most) = (AtomicU64::new(0), AtomicU64::new(0));
+        let account = account(Limit::Bytes(256)).with_grain(32);
+        std::thread::scope(|scope| {
+            for _ in 0..16 {
+                scope.spawn(|| {
+                    for _ in 0..2000 {
+                        let ask_pool = || {
+                            let has = pool.load(Relaxed);
+                            // As long as this takes, others ask too.
+                            std::thread::yield_now();
+                            Ok::<_, ()>((has, 0))
+                        };
+                        if account.ask(16) != Admission::Granted {
+                            account.settle(ask_pool).unwrap();
+                            if account.ask_settled(16) != Admission::Granted {
+                                continue;
+                            }
+                        }
+                        most.fetch_max(pool.fetch_add(32, Relaxed) + 32, Relaxed);
+                        account.made(16);
+                        std::thread::yield_now();
+                        account.kept(16);
+                        pool.fetch_sub(32, Relaxed);
+                    }
+                });
+            }
+        });
+        assert!(most.load(Relaxed) <= 256, "{} of 256", most.load(Relaxed));
+        assert_eq!(account.live(), 0);
     }
 
     #[test]

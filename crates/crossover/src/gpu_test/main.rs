@@ -43,7 +43,7 @@ usage: crossover-gpu-test [FOLDER] [options]
   --jobs N       processes for random graphs: the compiler works on one kernel at a time per process (default: 1)
   --threads N    threads for corpus and graphs (default: one per core)
   --seconds N    start no new graph after N seconds (default: 240)
-  --rows LIST    only time work whose name contains one of these, separated by commas
+  --rows LIST    only time work whose name contains one of these, separated by commas; the same for checks of memory
   --corpus PATH  case files (default: corpus beside the program)
   --plant        with sanitize: also run kernels that are wrong on purpose
   --first        only time the first result of a fresh process";

@@ -122,9 +122,12 @@ fn three_budgets(report: &mut Report) -> Result<()> {
     Ok(())
 }
 
+/// Something to compute.
+type Work = fn(&Array) -> Array;
+
 fn parts(report: &mut Report) -> Result<()> {
     let tight = tight(BUDGET / 2)?;
-    let work: [(&str, fn(&Array) -> Array); 3] =
+    let work: [(&str, Work); 3] =
         [("map", |x| (x * 2.0f32).tanh()), ("row", |x| x.softmax(-1)), ("sort", |x| x.sort(-1))];
     let values: Vec<f32> =
         (0..(300 * MIB / 4) as usize).map(|i| ((i * 37) % 1009) as f32 * 0.01 - 5.0).collect();
@@ -163,7 +166,7 @@ fn small_work() -> Result<Vec<Vec<u8>>> {
     let x = Array::from_vec((0..96 * 96).map(|i| ((i * 37) % 101) as f32 * 0.02 - 1.0).collect(), [96, 96]);
     let mut y = x.clone();
     for _ in 0..2 {
-        y = y.softmax(-1).permute(&[1, 0]) + &x;
+        y = y.softmax(-1).permute([1, 0]) + &x;
     }
     let sorted = y.sort(-1);
     let total = sorted.sum(0);
@@ -407,11 +410,21 @@ fn reuse(report: &mut Report) -> Result<()> {
 }
 
 pub fn run(_: &Setup, options: &Options, report: &mut Report) -> Result<()> {
-    three_budgets(report)?;
-    parts(report)?;
-    faults(report)?;
-    reuse(report)?;
-    reserved(report)?;
-    processes(options, report)?;
-    threads(options.seconds.min(60), report)
+    type Row = fn(&Options, &mut Report) -> Result<()>;
+    let rows: [(&str, Row); 7] = [
+        ("budgets", |_, report| three_budgets(report)),
+        ("parts", |_, report| parts(report)),
+        ("faults", |_, report| faults(report)),
+        ("reuse", |_, report| reuse(report)),
+        ("reserved", |_, report| reserved(report)),
+        ("processes", processes),
+        ("threads", |options, report| threads(options.seconds.min(60), report)),
+    ];
+    let wanted = |name: &str| {
+        options.rows.as_ref().is_none_or(|rows| rows.iter().any(|part| name.contains(part.as_str())))
+    };
+    for (_, row) in rows.into_iter().filter(|(name, _)| wanted(name)) {
+        row(options, report)?;
+    }
+    Ok(())
 }
