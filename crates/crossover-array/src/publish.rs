@@ -1,12 +1,15 @@
 //! What a process computes, for `crossover top` in another one.
 //!
-//! A runtime with the setting `profiling` writes a small JSON file twice a second, `PID.json` in the folder `processes` beside the compiled
-//! kernels; each replaces the one before as a whole. Nothing is written otherwise. Files of processes that have ended are removed by whoever
+//! A runtime with the setting `profiling` writes a small JSON file twice a second, `PID-N.json` in the folder `processes` beside the compiled
+//! kernels, N being the number of the runtime; each replaces the one before as a whole. Nothing is written otherwise. Files of processes that have ended are removed by whoever
 //! reads the folder.
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicU32, Ordering},
+    },
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -29,6 +32,8 @@ pub struct ProcessStats {
     pub version: u32,
     /// Number of the process.
     pub pid: u32,
+    /// Number of the runtime in that process, from 0.
+    pub runtime: u32,
     /// The program's file.
     pub program: String,
     /// When this was written, in milliseconds since 1970.
@@ -110,7 +115,7 @@ impl ProcessStats {
         json::to_string(self)
     }
 
-    fn of(executor: &Executor) -> ProcessStats {
+    fn of(executor: &Executor, runtime: u32) -> ProcessStats {
         let counts = executor.counts();
         let machine = executor.machine();
         let name = |device| status::named(device).to_string();
@@ -148,6 +153,7 @@ impl ProcessStats {
         ProcessStats {
             version: VERSION,
             pid: std::process::id(),
+            runtime,
             program: std::env::current_exe()
                 .map_or_else(|_| "?".to_string(), |path| path.display().to_string()),
             written: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_millis() as u64),
@@ -166,9 +172,13 @@ impl ProcessStats {
     /// Writes the file, whole or not at all.
     fn write(&self, folder: &Path) -> std::io::Result<()> {
         std::fs::create_dir_all(folder)?;
-        let fresh = folder.join(format!("{}.tmp", self.pid));
+        let fresh = self.file(folder).with_extension("tmp");
         std::fs::write(&fresh, self.to_json())?;
-        std::fs::rename(fresh, folder.join(format!("{}.json", self.pid)))
+        std::fs::rename(fresh, self.file(folder))
+    }
+
+    fn file(&self, folder: &Path) -> PathBuf {
+        folder.join(format!("{}-{}.json", self.pid, self.runtime))
     }
 }
 
@@ -178,19 +188,25 @@ fn folder() -> Option<PathBuf> {
 
 /// Publishes a runtime for as long as it lives.
 pub(crate) fn begin(runtime: &Runtime) {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
     let Some(folder) = folder() else { return };
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let executor: Weak<Executor> = Arc::downgrade(runtime.shared_executor());
     let body = move || {
+        let mut last = None;
         while let Some(executor) = executor.upgrade() {
-            let stats = ProcessStats::of(&executor);
+            let stats = ProcessStats::of(&executor, number);
             drop(executor);
             if let Err(error) = stats.write(&folder) {
                 tracing::warn!(target: "crossover::top", %error, folder = %folder.display(), "not published");
                 return;
             }
+            last = Some(stats.file(&folder));
             std::thread::sleep(PERIOD);
         }
-        let _ = std::fs::remove_file(folder.join(format!("{}.json", std::process::id())));
+        if let Some(file) = last {
+            let _ = std::fs::remove_file(file);
+        }
     };
     if let Err(error) = std::thread::Builder::new().name("crossover-publish".to_string()).spawn(body) {
         tracing::warn!(target: "crossover::top", %error, "not published");
@@ -222,7 +238,7 @@ fn read(folder: &Path) -> Vec<ProcessStats> {
             (stats.version == VERSION).then_some(stats)
         })
         .collect();
-    found.sort_by_key(|stats| stats.pid);
+    found.sort_by_key(|stats| (stats.pid, stats.runtime));
     found
 }
 
@@ -245,7 +261,7 @@ mod tests {
         runtime.executor().recent().set(true);
         let x = Array::from([0.5f32; 1000]);
         runtime.scope(|| x.exp().eval().map(drop)).unwrap();
-        let stats = ProcessStats::of(runtime.executor());
+        let stats = ProcessStats::of(runtime.executor(), 0);
         assert_eq!((stats.launches, stats.memory[0].device.as_str()), (1, "cpu"));
         assert_eq!((stats.kernels.len(), stats.kernels[0].device.as_str()), (1, "cpu"));
         assert!(stats.kernels[0].name.contains("exp"), "{}", stats.kernels[0].name);
@@ -255,7 +271,7 @@ mod tests {
         ended.write(&folder).unwrap();
         std::fs::write(folder.join("7.json"), "not JSON").unwrap();
         assert_eq!(read(&folder), [stats]);
-        assert!(!folder.join(format!("{}.json", u32::MAX - 1)).exists());
+        assert!(!ended.file(&folder).exists());
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

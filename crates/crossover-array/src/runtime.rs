@@ -489,6 +489,9 @@ impl Builder {
         if let Some(path) = &self.replay {
             router = router.replay(Recording::load(path).map_err(wrap)?).map_err(wrap)?;
         }
+        // What one setting implies for another is what is in effect.
+        resolved.settings.matmul_trials = Some(trials);
+        resolved.settings.eager = Some(debug.eager);
         let small = router.small();
         let executor = Arc::new(Executor::with_router(machine, options, Placement::Host, router));
         resolved.complete(&Settings {
@@ -505,9 +508,9 @@ impl Builder {
             threshold_gain: Some(hysteresis.nanoseconds / 1e3),
             threshold_share: Some(hysteresis.share),
             threshold_home: Some(hysteresis.home),
-            matmul_trials: Some(trials),
+            matmul_trials: None,
             profiling: Some(false),
-            eager: Some(debug.eager),
+            eager: None,
             refuse_nan: Some(refuse_nan),
         });
         let runtime = Runtime {
@@ -522,5 +525,42 @@ impl Builder {
             publish::begin(&runtime);
         }
         Ok(runtime)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deterministic_runtimes_try_nothing_out() {
+        let value = |runtime: &Runtime, name: &str| {
+            let settings = runtime.settings();
+            settings.into_iter().find(|setting| setting.name == name).map(|setting| setting.value)
+        };
+        let usual = Runtime::builder().threads(1).deterministic(false).build().unwrap();
+        let pinned = Runtime::builder().threads(1).deterministic(true).build().unwrap();
+        assert_eq!(value(&pinned, "matmul_trials").as_deref(), Some("false"));
+        assert_eq!(value(&pinned, "deterministic").as_deref(), Some("true"));
+        assert_ne!(value(&usual, "deterministic"), value(&pinned, "deterministic"));
+        let strict = Runtime::builder().threads(1).refuse_nan(true).build().unwrap();
+        assert_eq!(value(&strict, "eager").as_deref(), Some("true"), "implied");
+    }
+
+    #[test]
+    fn a_runtime_with_wrong_settings_refuses_to_compute_and_says_why() {
+        let what = crossover_runtime::Error::Setting {
+            place: "crossover.toml, line 1".to_string(),
+            key: "thread".to_string(),
+            nearest: Some("threads"),
+            what: "there is no such setting".to_string(),
+        };
+        let refusing = Runtime::refusing(what);
+        let x = crate::Array::from([1.0f32, 2.0]);
+        let error = refusing.scope(|| x.exp().to_vec::<f32>()).unwrap_err().to_string();
+        assert!(
+            error.contains("crossover.toml, line 1: thread:") && error.contains("did you mean threads?"),
+            "{error}"
+        );
     }
 }

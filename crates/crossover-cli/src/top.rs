@@ -372,6 +372,7 @@ mod tests {
         let process = ProcessStats {
             version: 1,
             pid: 4242,
+            runtime: 0,
             program: "/usr/bin/python3.11".to_owned(),
             written: 0,
             cores: Some(1.5),

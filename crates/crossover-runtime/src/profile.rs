@@ -3,7 +3,12 @@
 //! A [`Profile`] is data. It is made by measuring ([`crate::calibrate`]) or assumed where nothing was measured, and predicts how
 //! long a kernel or a copy takes: the start, and then whatever takes longer, moving bytes or computing.
 
-use std::{collections::BTreeMap, io, path::Path};
+use std::{
+    collections::BTreeMap,
+    io,
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use crossover_plan::{Class, Width, Work};
 use miniserde::{Deserialize, Serialize, json};
@@ -402,7 +407,10 @@ impl Profile {
 pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(|error| refused(folder, "make", &error))?;
-    let fresh = path.with_extension(format!("{}.tmp", std::process::id()));
+    // Processes and threads that write the same file must not write the same fresh one.
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let fresh = path.with_extension(format!("{}-{count}.tmp", std::process::id()));
     let written = std::fs::write(&fresh, text).and_then(|()| std::fs::rename(&fresh, path));
     written.map_err(|error| {
         let _ = std::fs::remove_file(&fresh);
@@ -491,6 +499,42 @@ mod tests {
         // In between more work never takes less time.
         let times: Vec<f64> = (1..200).map(|k| host.time(&work(k * 1000))).collect();
         assert!(times.windows(2).all(|pair| pair[0] <= pair[1]));
+    }
+
+    #[test]
+    fn many_writers_of_one_file_leave_it_whole_at_every_moment() {
+        let folder = std::env::temp_dir().join(format!("crossover-profiles-{}", std::process::id()));
+        let path = folder.join("shared.json");
+        let profiles = [Profile::assumed(2, 0), Profile::assumed(64, 8)];
+        profiles[0].save(&path).unwrap();
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let (path, profile) = (&path, &profiles[writer % 2]);
+                scope.spawn(move || (0..50).for_each(|_| profile.save(path).unwrap()));
+            }
+            for _ in 0..200 {
+                let found = Profile::load(&path).unwrap();
+                assert!(profiles.contains(&found));
+            }
+        });
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "nothing is left beside it");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn measured_rates_are_told_from_carried_over_ones_in_files_too() {
+        let mut profile = Profile::assumed(2, 1);
+        profile.devices[1].rates.scale(None, 2.0);
+        profile.devices[1].rates.set(Class::Sort, Width::Single, 7.0);
+        let again = Profile::from_json(&profile.to_json()).unwrap();
+        assert_eq!(again, profile);
+        let measured = |class| again.devices[1].rates.is_measured(class, Width::Single);
+        assert!(measured(Class::Sort) && !measured(Class::Product));
+        let old = profile.to_json().replace("\"measured\"", "\"unknown\"");
+        assert!(
+            Profile::from_json(&old)
+                .is_ok_and(|p| !p.devices[1].rates.is_measured(Class::Sort, Width::Single))
+        );
     }
 
     #[test]
