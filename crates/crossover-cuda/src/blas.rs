@@ -21,7 +21,9 @@ use libloading::Library;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use crate::{Error, Gpu, Result, budget::Budget, calls::product::OwnProduct, library, queue::Lane};
+use crate::{
+    Error, Gpu, Result, blocks::Blocks, budget::Budget, calls::product::OwnProduct, library, queue::Lane,
+};
 
 const LIBRARY: &str = "libcublasLt";
 /// Most scratch memory that a product may ask for, in bytes: what the library recommends for Hopper.
@@ -544,6 +546,9 @@ impl Blas {
     /// As for `run`.
     unsafe fn time(&self, delay: &Delay<'_>, product: &Product, at: usize, run: Run) -> Result<f64> {
         let gpu = delay.gpu;
+        // Scratch memory that is not kept at hand comes from the driver at every run, and the device is slower for it.
+        let scratch = product.candidates.get(at).map_or(0, |choice| choice.workspace);
+        let fetched = if Blocks::keeps(scratch) { 0 } else { scratch };
         let several = |runs: u32| {
             if runs > 1 {
                 for _ in 0..FILLS {
@@ -552,8 +557,14 @@ impl Blas {
             }
             let begin = gpu.record()?;
             for _ in 0..runs {
-                // SAFETY: the caller's contract.
-                unsafe { self.start(gpu, product, at, run)? };
+                let memory = if fetched > 0 { Some(gpu.take(fetched, Lane::Compute)?) } else { None };
+                let run = Run { workspace: memory.unwrap_or(run.workspace), ..run };
+                // SAFETY: the caller's contract; the memory is as large as the algorithm asks for.
+                let started = unsafe { self.start(gpu, product, at, run) };
+                if let Some(address) = memory {
+                    gpu.give(address, Lane::Compute)?;
+                }
+                started?;
             }
             let end = gpu.record()?;
             gpu.synchronise()?;

@@ -33,6 +33,11 @@ impl Blocks {
         class(bytes).map_or(bytes, |class| 1 << (class + SMALLEST as usize))
     }
 
+    /// Whether blocks of this size are kept.
+    pub(crate) fn keeps(bytes: usize) -> bool {
+        class(bytes).is_some()
+    }
+
     /// A kept block that is large enough.
     pub(crate) fn take(&self, bytes: usize) -> Option<u64> {
         self.free.lock()[class(bytes)?].pop()
@@ -73,6 +78,7 @@ mod tests {
             );
         }
         assert_eq!(Blocks::size(LARGEST + 1), LARGEST + 1);
+        assert!(Blocks::keeps(LARGEST) && !Blocks::keeps(LARGEST + 1));
         assert!(!blocks.keep(1, LARGEST + 1));
         assert_eq!(blocks.take(LARGEST + 1), None);
     }

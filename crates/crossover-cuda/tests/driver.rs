@@ -471,8 +471,8 @@ fn a_kernel_between_host_vectors_runs_in_parts_and_leaves_everything_on_the_devi
     let text = play(&folder, "stream", &variables);
     for line in [
         "1048576: written true by 1 starts",
-        "5000000: written true by 3 starts",
-        "6291457: written true by 4 starts",
+        "5000000: written true by 5 starts",
+        "6291457: written true by 7 starts",
         "transfers 3",
     ] {
         assert!(text.contains(line), "{line}\n{text}");

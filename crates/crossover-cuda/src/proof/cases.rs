@@ -39,7 +39,7 @@ pub(super) fn random_kernels(session: &Session, options: &Options) -> Result<Vec
     let random = check(session, "random kernels", count as usize, &make);
     let fixed = everyday(options.quick);
     let everyday = check(session, "everyday kernels", fixed.len(), &|i| fixed[i].clone());
-    let lookups = (0..count as u64 / 20).filter_map(lookup);
+    let lookups = (0..count / 20).filter_map(lookup);
     let planned: Vec<Case> = (0..count / 2)
         .flat_map(|seed| planned(seed, [500, 4096, 40_000][seed as usize % 3]))
         .chain(lookups)
