@@ -69,7 +69,9 @@ fn own(text: &str) -> Option<u64> {
 
 /// Looks at the time since it looked last; a moment, the first time.
 pub(crate) fn processor() -> Option<(f64, f64)> {
-    static LAST: Mutex<Option<(Sample, Option<(f64, f64)>)>> = Mutex::new(None);
+    /// What was seen last, and the shares that followed from it.
+    type Last = (Sample, Option<(f64, f64)>);
+    static LAST: Mutex<Option<Last>> = Mutex::new(None);
     let mut last = LAST.lock();
     let (earlier, known) = match *last {
         Some(found) => found,

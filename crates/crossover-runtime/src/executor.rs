@@ -298,7 +298,7 @@ impl Executor {
         inputs: &[Arc<Buffer>],
         scalars: &[Scalar],
         to: &mut [u8],
-        start: Instant,
+        start: Option<Instant>,
     ) -> Result<(Outputs, bool)> {
         let course = self.course(placement, prepared, inputs, Wanted::Copied);
         let outputs = self.follow(&course, prepared, inputs, scalars)?;
@@ -307,7 +307,10 @@ impl Executor {
             outputs[0].read_into(to)?;
         }
         // Timed kernels wait for one another, which others do not.
-        if let Some(decision) = course.decision.as_ref().filter(|_| written && !course.timed) {
+        if let (Some(decision), Some(start)) = (&course.decision, start)
+            && written
+            && !course.timed
+        {
             self.router.observe_whole(&prepared.route, decision, start.elapsed());
         }
         Ok((outputs, written))

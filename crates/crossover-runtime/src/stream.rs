@@ -42,6 +42,9 @@ pub struct Streamed {
     pub output: Block,
 }
 
+/// A result, and the decision that it follows, if there was something to decide.
+type Made = (Arc<Buffer>, Option<Arc<Decision>>);
+
 impl Executor {
     /// Evaluates a verified graph for a host that wants its first output at once, in memory of its own.
     ///
@@ -53,13 +56,14 @@ impl Executor {
         inputs: &[Arc<Buffer>],
         to: &mut [u8],
     ) -> Result<(Outputs, bool)> {
-        let start = Instant::now();
+        // Where there is nothing to choose between, nobody needs to know.
+        let start = (!self.machine().is_host_only()).then(Instant::now);
         let prepared = self.prepare(graph)?;
         if to.len() >= LARGE
             && placement != Placement::Host
             && let Some((made, decision)) = self.stream(placement, &prepared, inputs, graph.scalars(), to)?
         {
-            if let Some(decision) = decision {
+            if let (Some(decision), Some(start)) = (decision, start) {
                 self.router().observe_whole(&prepared.route, &decision, start.elapsed());
             }
             return Ok((smallvec![made], true));
@@ -75,7 +79,7 @@ impl Executor {
         inputs: &[Arc<Buffer>],
         scalars: &[Scalar],
         to: &mut [u8],
-    ) -> Result<Option<(Arc<Buffer>, Option<Arc<Decision>>)>> {
+    ) -> Result<Option<Made>> {
         let plan = prepared.plan();
         let ([launch], [output]) = (&plan.launches[..], &plan.outputs[..]) else { return Ok(None) };
         let Kernel::Fused(fused) = &launch.kernel else { return Ok(None) };
