@@ -5,11 +5,11 @@
 use crossover::{prelude::*, profile};
 
 #[profile::profiled]
-fn step(x: &Array) -> Result<Array> {
-    (x - x.mean(keepdims(0))).gelu().eval()
+fn step(x: &Array) -> Result<Array, Error> {
+    (x - x.mean(keepdims(0))).gelu().eval().cloned()
 }
 
-fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let x = random::normal::<f32>(&Key::new(1), [1024, 1024]);
     let (result, trace) = profile::profile("ten steps", || (0..10).try_fold(x, |x, _| step(&x)));
     result?;

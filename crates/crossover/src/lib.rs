@@ -186,7 +186,7 @@ pub use crossover_runtime as runtime;
 /// use crossover::{prelude::*, profile};
 ///
 /// #[profile::profiled]
-/// fn energy(x: &Array) -> Result<f64> {
+/// fn energy(x: &Array) -> Result<f64, Error> {
 ///     x.square().sum(()).item()
 /// }
 ///

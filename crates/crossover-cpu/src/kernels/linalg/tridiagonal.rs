@@ -4,7 +4,7 @@
 //! of a block, and at its end the rest, by matrix products. `faer` reads and writes half the matrix for every reflection, and is slower
 //! from a few hundred rows on. The product is cut in two by columns, always the same way, whatever the number of threads.
 
-use std::ops::{AddAssign, Mul, Neg};
+use std::ops::{AddAssign, Mul, MulAssign, Neg};
 
 use faer::{
     Accum, ColMut, MatMut, MatRef, Par,
@@ -27,7 +27,7 @@ const STRIP: usize = 64;
 
 /// A real number with the vectors that `pulp` has of it.
 pub(super) trait Real:
-    Field + ComplexField<Real = Self> + AddAssign + Mul<Output = Self> + Neg<Output = Self>
+    Field + ComplexField<Real = Self> + AddAssign + MulAssign + Mul<Output = Self> + Neg<Output = Self>
 {
     type Vector<S: Simd>: Copy;
     fn split<S: Simd>(from: &[Self]) -> (&[Self::Vector<S>], &[Self]);
@@ -279,10 +279,8 @@ fn reflect<T: Real>(
     products: &mut [T],
 ) {
     let (size, count) = (block.size, block.count);
-    let mut factors = [[T::ZERO; BLOCK]; 2];
-    for j in 0..count {
-        (factors[0][j], factors[1][j]) = (block.w[j * size + k], block.v[j * size + k]);
-    }
+    let row = |of: &[T]| std::array::from_fn(|j| if j < count { of[j * size + k] } else { T::ZERO });
+    let mut factors: [[T; BLOCK]; 2] = [row(block.w), row(block.v)];
     let column = &mut a[k * size + k..(k + 1) * size];
     block.take(arch, k, [&factors[0][..count], &factors[1][..count]], column);
     let (head, tail) = column[1..].split_at_mut(1);
@@ -309,7 +307,7 @@ fn reflect<T: Real>(
         block.take(arch, below, [&factors[0][..count], &factors[1][..count]], y);
     }
     let over = scale.inverse();
-    y.iter_mut().for_each(|y| *y = *y * over);
+    y.iter_mut().for_each(|y| *y *= over);
     let mut along = [T::ZERO];
     arch.dispatch(Dots { columns: Columns { data: y, stride: 0, rows: y.len() }, x, out: &mut along });
     let shift = -(along[0] * over * T::HALF);
