@@ -12,7 +12,7 @@ use crate::{Trace, gather};
 /// use crossover_profile::Session;
 ///
 /// let session = Session::begin("by hand");
-/// Array::linspace(0.0f32, 1.0, 1000).exp().eval()?;
+/// Array::linspace(0.0, 1.0, 1000).exp().eval()?;
 /// let trace = session.end();
 /// assert_eq!(trace.name, "by hand");
 /// assert_eq!(trace.breakdown.total(), trace.wall_ns);

@@ -14,7 +14,7 @@ impl Trace {
     ///
     /// ```
     /// use crossover_array::Array;
-    /// let (_, trace) = crossover_profile::profile("exp", || Array::linspace(0.0, 1.0, 100_000).exp().eval());
+    /// let (_, trace) = crossover_profile::profile("exp", || Array::linspace(0.0, 1.0, 100_000).exp().to_vec::<f64>());
     /// let text = trace.summary();
     /// assert!(text.starts_with("exp: "));
     /// assert!(text.contains("CPU kernels"));

@@ -300,6 +300,7 @@ impl Executor {
         to: &mut [u8],
         start: Option<Instant>,
     ) -> Result<(Outputs, bool)> {
+        let _span = trace::span(Kind::Evaluation, "evaluate");
         let course = self.course(placement, prepared, inputs, Wanted::Copied);
         let outputs = self.follow(&course, prepared, inputs, scalars)?;
         let written = outputs.first().is_some_and(|output| output.bytes() == to.len());

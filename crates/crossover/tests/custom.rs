@@ -111,7 +111,9 @@ fn a_device_that_fails_is_replaced_by_the_closure() {
         device.inject(fault);
         let got = runtime.scope(|| sums.call(&[&x()]).to_vec::<f64>().unwrap());
         assert_eq!(got, [6.0, 22.0, 38.0], "{fault:?}");
-        assert_eq!(runtime.executor().counts().fallbacks, 1, "{fault:?}");
+        // An allocation that fails once is asked for again, once room was made for it.
+        let fallbacks = u64::from(fault != Fault::Allocation(0));
+        assert_eq!(runtime.executor().counts().fallbacks, fallbacks, "{fault:?}");
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{Trace, TrackKind};
 ///
 /// ```
 /// use crossover_array::Array;
-/// let (_, trace) = crossover_profile::profile("exp", || Array::linspace(0.0, 1.0, 100_000).exp().eval());
+/// let (_, trace) = crossover_profile::profile("exp", || Array::linspace(0.0, 1.0, 100_000).exp().to_vec::<f64>());
 /// let text = crossover_profile::export::chrome(&trace);
 /// assert!(text.starts_with(r#"{"displayTimeUnit":"ns""#));
 /// ```

@@ -8,7 +8,7 @@ use crate::Trace;
 ///
 /// ```
 /// use crossover_array::Array;
-/// let (_, trace) = crossover_profile::profile("exp", || Array::linspace(0.0, 1.0, 100_000).exp().eval());
+/// let (_, trace) = crossover_profile::profile("exp", || Array::linspace(0.0, 1.0, 100_000).exp().to_vec::<f64>());
 /// let text = crossover_profile::export::prometheus(&trace);
 /// assert!(text.contains("crossover_trace_seconds{session=\"exp\",part=\"CPU kernels\"}"));
 /// ```
