@@ -57,6 +57,8 @@ def show(browser, tmp_path):
         page.on("console", lambda message: complaints.append(message.text))
         page.on("request", lambda request: asked.append(request.url))
         page.goto(file.as_uri())
+        # Long traces are unpacked after the page has loaded.
+        page.wait_for_function("() => performance.getEntriesByName('crossover-interactive').length > 0")
         page.file_size = file.stat().st_size
         return page
 
