@@ -17,22 +17,38 @@ const END: &str = "<!-- bench:end -->";
 
 /// Writes both pages.
 pub fn run() -> Result<bool> {
-    for (path, text) in pages()? {
-        fs::write(workspace::root().join(&path), text).with_context(|| format!("could not write {path}"))?;
+    write(pages()?)
+}
+
+/// Whether both pages say what the result files say.
+pub fn check() -> Result<Finding> {
+    compare(pages()?, "2 pages", "cargo xtask performance")
+}
+
+/// Writes generated files, given by their path in the workspace.
+pub(crate) fn write(pages: Vec<(String, String)>) -> Result<bool> {
+    for (path, text) in pages {
+        let full = workspace::root().join(&path);
+        if let Some(folder) = full.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(full, text).with_context(|| format!("could not write {path}"))?;
         println!("wrote {path}");
     }
     Ok(true)
 }
 
-/// Whether both pages say what the result files say.
-pub fn check() -> Result<Finding> {
-    let mut stale = Vec::new();
-    for (path, text) in pages()? {
-        if fs::read_to_string(workspace::root().join(&path)).unwrap_or_default() != text {
-            stale.push(format!("{path} differs from bench/results"));
-        }
-    }
-    Ok(Finding::judge(&stale, "2 pages", "cargo xtask performance"))
+/// Whether generated files are what they would be now.
+pub(crate) fn compare(pages: Vec<(String, String)>, what: &str, remedy: &str) -> Result<Finding> {
+    let is_stale = |(path, text): &(String, String)| {
+        fs::read_to_string(workspace::root().join(path)).unwrap_or_default() != *text
+    };
+    let stale: Vec<String> = pages
+        .iter()
+        .filter(|page| is_stale(page))
+        .map(|(path, _)| format!("{path} differs from bench/results"))
+        .collect();
+    Ok(Finding::judge(&stale, what, remedy))
 }
 
 fn pages() -> Result<Vec<(String, String)>> {

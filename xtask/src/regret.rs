@@ -16,26 +16,12 @@ const END: &str = "<!-- regret:end -->";
 
 /// Writes the chart and the page.
 pub fn run() -> Result<bool> {
-    for (path, text) in pages()? {
-        let full = workspace::root().join(&path);
-        if let Some(folder) = full.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        fs::write(full, text).with_context(|| format!("could not write {path}"))?;
-        println!("wrote {path}");
-    }
-    Ok(true)
+    performance::write(pages()?)
 }
 
 /// Whether both say what the result file says.
 pub fn check() -> Result<Finding> {
-    let mut stale = Vec::new();
-    for (path, text) in pages()? {
-        if fs::read_to_string(workspace::root().join(&path)).unwrap_or_default() != text {
-            stale.push(format!("{path} differs from bench/results"));
-        }
-    }
-    Ok(Finding::judge(&stale, "a page and a chart", "cargo xtask placement"))
+    performance::compare(pages()?, "a page and a chart", "cargo xtask placement")
 }
 
 fn pages() -> Result<Vec<(String, String)>> {

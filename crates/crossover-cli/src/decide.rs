@@ -2,29 +2,13 @@
 
 use std::{sync::Arc, time::Instant};
 
-use anyhow::{Result, ensure};
-use crossover::{
-    Graph,
-    runtime::{
-        Buffer, DeviceProfile, Executor, Machine, Placement, Profile, Router, Wanted,
-        sim::{Clock, SimDevice, SimHost, SimOptions},
-    },
+use anyhow::Result;
+use crossover::runtime::{
+    Buffer, DeviceProfile, Executor, Machine, Placement, Profile, Router, Wanted,
+    sim::{Clock, SimDevice, SimHost, SimOptions},
+    workloads,
 };
-use crossover_core::{DType, Shape, compose};
 use crossover_plan::Options;
-
-/// Ten kernels: products and softmaxes in turn.
-fn ten_kernels(side: usize) -> Result<Graph> {
-    let mut graph = Graph::new();
-    let x = graph.input(DType::F32, Shape::from([side, side]))?;
-    let mut y = x;
-    for _ in 0..5 {
-        y = compose::matmul(&mut graph, &y, &x)?;
-        y = compose::softmax(&mut graph, &y, -1)?;
-    }
-    graph.output(y);
-    Ok(graph)
-}
 
 /// Seconds per decision about a plan of ten kernels that was seen before, or never.
 pub fn seconds(seen: bool, count: usize) -> Result<f64> {
@@ -44,8 +28,7 @@ pub fn seconds(seen: bool, count: usize) -> Result<f64> {
     let mut plans = Vec::new();
     for at in 0..=count {
         let side = if seen { 600 } else { 600 + at };
-        let prepared = executor.prepare(&ten_kernels(side)?)?;
-        ensure!(prepared.plan().launches.len() == 10, "{} kernels", prepared.plan().launches.len());
+        let prepared = executor.prepare(&workloads::ten_kernels(side)?)?;
         plans.push((prepared, [Buffer::from_fill(&machine, side * side * 4, |_| {})?]));
     }
     executor.decide(&plans[0].0, &plans[0].1, Wanted::OnHost);

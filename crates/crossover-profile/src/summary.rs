@@ -29,7 +29,11 @@ impl Trace {
             self.spans.len()
         );
         if self.dropped > 0 {
-            let _ = writeln!(out, "{} spans found no room and are missing", self.dropped);
+            let _ = writeln!(
+                out,
+                "{} spans are missing: they found no room, or their device was lost",
+                self.dropped
+            );
         }
         let all = self.wall_ns.max(1) as f64;
         for (name, time) in self.breakdown.parts().into_iter().filter(|&(_, time)| time > 0) {

@@ -29,7 +29,7 @@ pub struct Trace {
     pub command: String,
     /// From its beginning to its end, in nanoseconds.
     pub wall_ns: u64,
-    /// Spans that found no room.
+    /// Spans that found no room, or whose device was lost.
     #[serde(default)]
     pub dropped: u64,
     /// Where it was recorded.

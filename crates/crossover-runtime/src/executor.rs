@@ -385,8 +385,7 @@ impl Executor {
 
     /// How a plan runs under [`Placement::Auto`].
     fn decided(&self, prepared: &Prepared, inputs: &[Arc<Buffer>], wanted: Wanted) -> Course {
-        let on_host = || inputs.iter().all(|buffer| buffer.is_valid_on(Device::HOST));
-        if prepared.is_small() && on_host() && !prepared.route.is_fixed() {
+        if stays_home(prepared, inputs) {
             return Course::new(Placement::Host);
         }
         let decision = self.decide(prepared, inputs, wanted);
@@ -397,7 +396,7 @@ impl Executor {
             waiting += (0..decision.kernels()).filter(is_late).count();
         }
         // Half a plan on a device whose other half is being compiled would wait for the compiler in the middle.
-        if waiting > 0 && on_host() && !self.is_patient(prepared) {
+        if waiting > 0 && are_on_host(inputs) && !self.is_patient(prepared) {
             self.stats.postponed.fetch_add(waiting as u64, Ordering::Relaxed);
             return Course::new(Placement::Host);
         }
@@ -440,14 +439,9 @@ impl Executor {
         wanted: Wanted,
     ) -> Arc<Decision> {
         let (device, why) = match placement {
-            Placement::Auto if !self.machine.is_host_only() => {
-                let on_host = inputs.iter().all(|buffer| buffer.is_valid_on(Device::HOST));
-                if !(prepared.is_small() && on_host) {
-                    return self.decide(prepared, inputs, wanted);
-                }
-                (Device::HOST, Why::Trivial)
-            }
-            Placement::Auto => (Device::HOST, Why::Alone),
+            Placement::Auto if self.machine.is_host_only() => (Device::HOST, Why::Alone),
+            Placement::Auto if stays_home(prepared, inputs) => (Device::HOST, Why::Trivial),
+            Placement::Auto => return self.decide(prepared, inputs, wanted),
             Placement::On(device) => (device, Why::Told),
             Placement::Host | Placement::RoundRobin => (Device::HOST, Why::Told),
         };
@@ -792,6 +786,15 @@ impl Executor {
             }
         }
     }
+}
+
+fn are_on_host(inputs: &[Arc<Buffer>]) -> bool {
+    inputs.iter().all(|buffer| buffer.is_valid_on(Device::HOST))
+}
+
+/// Whether a plan is too small to think about: it stays with its operands on the host, unless a recording says otherwise.
+fn stays_home(prepared: &Prepared, inputs: &[Arc<Buffer>]) -> bool {
+    prepared.is_small() && !prepared.route.is_fixed() && are_on_host(inputs)
 }
 
 /// Plans kept at most; a plan is a few kilobytes.

@@ -51,6 +51,26 @@ pub fn find(name: &str) -> Option<&'static Workload> {
     ALL.iter().find(|work| work.name == name)
 }
 
+/// A plan of ten kernels, products and softmaxes in turn: what the time to decide is measured with.
+///
+/// ```
+/// let graph = crossover_runtime::workloads::ten_kernels(600)?;
+/// let plan = crossover_plan::Plan::new(&graph, Default::default())?;
+/// assert_eq!(plan.launches.len(), 10);
+/// # Ok::<(), crossover_core::Error>(())
+/// ```
+pub fn ten_kernels(side: usize) -> Result<Graph> {
+    let mut graph = Graph::new();
+    let x = graph.input(DType::F32, Shape::from([side, side]))?;
+    let mut y = x;
+    for _ in 0..5 {
+        y = compose::matmul(&mut graph, &y, &x)?;
+        y = compose::softmax(&mut graph, &y, -1)?;
+    }
+    graph.output(y);
+    Ok(graph)
+}
+
 /// Two axes of about `n` elements.
 fn rows(n: usize, columns: usize) -> Shape {
     Shape::from([n.div_ceil(columns), columns.min(n)])

@@ -121,3 +121,16 @@ fn a_recording_of_devices_that_are_not_there_is_refused() {
     let error = refused.err().unwrap().to_string();
     assert!(error.contains("gpu0") && error.contains("has 0"), "{error}");
 }
+
+#[test]
+fn what_is_explained_of_a_small_plan_is_what_the_recording_says() {
+    let small = &graphs()[2];
+    let explained = |executor: &Executor| {
+        let (prepared, operands) = (executor.prepare(small).unwrap(), inputs(executor, small));
+        executor.decision_for(Placement::Auto, &prepared, &operands, Wanted::OnHost).why(0).name()
+    };
+    let recorder = executor(1000.0, None);
+    assert_eq!(explained(&recorder), "trivial");
+    everything(&recorder);
+    assert_eq!(explained(&executor(1e-6, Some(recorder.recorded()))), "pinned");
+}

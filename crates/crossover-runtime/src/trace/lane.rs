@@ -87,11 +87,10 @@ pub(super) fn visit(first: clock::Ticks, mut see: impl FnMut(&str, Vec<Event>)) 
     }
 }
 
-/// Whether so many nanoseconds, or about that, have passed since this was last true.
+/// Whether so many nanoseconds have passed since this was last true.
 pub(super) fn is_time(every: u64) -> bool {
-    let (now, last) = (clock::now(), LOOKED.load(Ordering::Relaxed));
-    // Ticks are a third of a nanosecond or more.
-    now.wrapping_sub(last) > 2 * every
+    let (now, last) = (clock::nanoseconds(), LOOKED.load(Ordering::Relaxed));
+    now.saturating_sub(last) >= every
         && LOOKED.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
 }
 

@@ -25,7 +25,7 @@ pub struct Recording {
     pub began: SystemTime,
     /// How long it lasted, in nanoseconds.
     pub wall: u64,
-    /// Spans that found no room.
+    /// Spans that found no room, or whose device was lost.
     pub dropped: u64,
     /// Threads and queues; spans name them by their place.
     pub tracks: Vec<Track>,
@@ -90,9 +90,9 @@ impl Session {
     pub fn end(self) -> Recording {
         let end = super::clock::now();
         let scale = Scale::since(self.start);
-        let mut gathering = Gathering { scale, tracks: Vec::new(), drafts: Vec::new() };
+        let mut gathering = Gathering { scale, tracks: Vec::new(), drafts: Vec::new(), lost: 0 };
         lane::visit(self.start, |thread, events| gathering.take(thread, events));
-        let dropped = lane::DROPPED.load(Ordering::Relaxed) - self.dropped;
+        let dropped = lane::DROPPED.load(Ordering::Relaxed) - self.dropped + gathering.lost;
         let (tracks, spans) = gathering.finish();
         let lane::Beside { mut samples, mut notes } = lane::beside(self.start);
         samples.iter_mut().for_each(|sample| sample.time = scale.nanoseconds(sample.time));
@@ -118,6 +118,8 @@ struct Gathering {
     scale: Scale,
     tracks: Vec<Track>,
     drafts: Vec<Draft>,
+    /// Spans of which a device cannot tell any more when they were.
+    lost: u64,
 }
 
 impl Gathering {
@@ -133,7 +135,10 @@ impl Gathering {
             let (track, start, end) = match &event.away {
                 None => (asked_by, queued, self.scale.nanoseconds(event.end)),
                 Some((queue, timing)) => {
-                    let Some((start, end)) = timing.resolve() else { continue };
+                    let Some((start, end)) = timing.resolve() else {
+                        self.lost += 1;
+                        continue;
+                    };
                     let place = |instant| self.scale.nanoseconds(self.scale.ticks_of(instant));
                     let (start, end) = (place(start), place(end));
                     (self.track(Track::Queue(*queue)), start, end)
@@ -247,6 +252,23 @@ mod tests {
         assert_eq!(mine(&outer.end(), "time").len(), 3);
         let later = Session::begin();
         assert!(mine(&later.end(), "time").is_empty());
+    }
+
+    struct Lost;
+
+    impl Timing for Lost {
+        fn resolve(&self) -> Option<(Instant, Instant)> {
+            None
+        }
+    }
+
+    #[test]
+    fn what_a_lost_device_did_is_counted() {
+        let session = Session::begin();
+        let queue = Queue { device: Device(1), purpose: "compute" };
+        trace::transfer(Moment::now(), 4097, (Device::HOST, Device(1)), Some((queue, Arc::new(Lost))));
+        let seen = session.end();
+        assert!(seen.dropped >= 1 && seen.spans.iter().all(|span| span.bytes != 4097));
     }
 
     struct Fixed(Instant, Instant);

@@ -11,7 +11,7 @@ use std::{
 };
 
 use crossover::{Array, Runtime};
-use crossover_core::{DType, Graph, Shape, compose, graph::Op};
+use crossover_core::{DType, Graph, graph::Op};
 use crossover_cpu::CpuBackend;
 use crossover_plan::Options as PlanOptions;
 use crossover_runtime::{
@@ -336,14 +336,7 @@ fn deciding(grid: &Grid<'_>, seen: bool) -> Result<f64> {
     let mut plans = Vec::new();
     for at in 0..=COUNT {
         let side = if seen { 600 } else { 600 + at };
-        let mut graph = Graph::new();
-        let x = graph.input(DType::F32, Shape::from([side, side]))?;
-        let mut y = x;
-        for _ in 0..5 {
-            y = compose::matmul(&mut graph, &y, &x)?;
-            y = compose::softmax(&mut graph, &y, -1)?;
-        }
-        graph.output(y);
+        let graph = workloads::ten_kernels(side)?;
         plans.push((grid.executor.prepare(&graph)?, grid.operands(&graph)?));
     }
     let mut times = Vec::new();
