@@ -20,8 +20,8 @@ use crate::{
     cache::PlanCache,
     fork,
     memory::Reclaimed,
+    outline::is_bounded,
     recent::{Ran, Recent},
-    router::is_bounded,
     spans,
     trace::{self, Kind, Moment},
 };

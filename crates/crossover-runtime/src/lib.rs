@@ -15,6 +15,7 @@ mod fork;
 mod machine;
 pub mod memory;
 mod observe;
+mod outline;
 mod parts;
 mod place;
 mod prepared;

@@ -9,7 +9,7 @@ use crossover_plan::{Launch, Plan, kernel::Kernel};
 use smallvec::SmallVec;
 
 use crate::{
-    Backend, Coming, Error, Executable, Result, Signature,
+    Backend, Coming, Error, Executable, Result, Signature, outline,
     replay::Replay,
     router::{self, Route},
 };
@@ -65,7 +65,7 @@ impl Prepared {
 
     /// Whether the bits of some kernel depend on who computes it.
     pub(crate) fn is_bounded(&self) -> bool {
-        self.plan.launches.iter().any(|launch| router::is_bounded(&launch.kernel))
+        self.plan.launches.iter().any(|launch| outline::is_bounded(&launch.kernel))
     }
 
     /// The plan.
