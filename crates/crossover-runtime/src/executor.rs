@@ -400,7 +400,7 @@ impl Executor {
             self.stats.postponed.fetch_add(waiting as u64, Ordering::Relaxed);
             return Course::new(Placement::Host);
         }
-        let timed = prepared.route.is_timed() || decision.is_trial();
+        let timed = prepared.route.is_timed(wanted) || decision.is_trial();
         Course { placement: Placement::Auto, decision: Some(decision), timed, seen: None }
     }
 

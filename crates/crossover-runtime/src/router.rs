@@ -52,6 +52,8 @@ const SMALL: u64 = 1 << 15;
 const KEPT: usize = 8;
 /// Every so many evaluations of a plan its kernels are timed.
 const TIMED: u64 = 6;
+/// The same where every run is timed as a whole: kernels wait for one another while they are timed.
+const SELDOM: u64 = 30;
 /// Evaluations of a plan that are all timed at first, and after something odd.
 const FIRST: u64 = 4;
 /// Decisions between two looks at a device that has become slow.
@@ -72,7 +74,7 @@ pub struct Hysteresis {
     pub share: f64,
     /// The same for plans that would go back to the host altogether: nobody should be slower than without an accelerator.
     pub home: f64,
-    /// Nanoseconds that have to be saved.
+    /// Nanoseconds that have to be saved; a tenth of it where whole runs were timed both ways.
     pub nanoseconds: f64,
 }
 
@@ -148,13 +150,14 @@ impl Route {
     }
 
     /// Whether the kernels of the run that begins now are timed.
-    pub fn is_timed(&self) -> bool {
+    pub fn is_timed(&self, wanted: Wanted) -> bool {
+        let period = if wanted == Wanted::Copied { SELDOM } else { TIMED };
         let run = self.runs.fetch_add(1, Ordering::Relaxed);
         let alert = self.alert.load(Ordering::Relaxed);
         if alert > 0 {
             self.alert.store(alert - 1, Ordering::Relaxed);
         }
-        run < FIRST || alert > 0 || run.is_multiple_of(TIMED)
+        run < FIRST || alert > 0 || run.is_multiple_of(period)
     }
 }
 
@@ -474,7 +477,8 @@ impl Router {
                 if d == Device::HOST || !is_open(d) {
                     return u64::MAX;
                 }
-                self.machine.backend(d).memory().map_or(u64::MAX, |memory| memory.available())
+                // As last accounted: asking the driver would take as long as all the rest.
+                self.machine.backend(d).account().map_or(u64::MAX, Account::room)
             })
             .collect();
         let spill: SmallVec<[f64; 4]> = profile
@@ -548,8 +552,16 @@ impl Router {
 
     /// What a plan that goes elsewhere must save, out of so many nanoseconds.
     fn needed(&self, total: f64, goes_home: bool) -> f64 {
-        let share = if goes_home { self.hysteresis.home } else { self.hysteresis.share };
-        (share * total).max(self.hysteresis.nanoseconds)
+        self.share(goes_home, total).max(self.hysteresis.nanoseconds)
+    }
+
+    /// The same where whole runs were timed both ways: what was seen needs less of a margin than what is believed.
+    fn needed_seen(&self, total: f64, goes_home: bool) -> f64 {
+        self.share(goes_home, total).max(0.1 * self.hysteresis.nanoseconds)
+    }
+
+    fn share(&self, goes_home: bool, total: f64) -> f64 {
+        total * if goes_home { self.hysteresis.home } else { self.hysteresis.share }
     }
 
     /// The assignment that is best by what whole runs took, where any were timed: those count for more than what is predicted.
@@ -573,7 +585,7 @@ impl Router {
         if let Some(former) = former
             && let Some(usual) = totals.estimate(&former.devices)
             && can(&former.devices)
-            && usual - took <= self.needed(usual, is_home(fastest))
+            && usual - took <= self.needed_seen(usual, is_home(fastest))
         {
             chosen = (former.devices.clone(), usual);
         }
@@ -596,13 +608,14 @@ impl Router {
 
     /// Notes how long a whole run took, from its operands to the host's own copy of the result.
     pub(crate) fn observe_whole(&self, route: &Route, decision: &Arc<Decision>, took: Duration) {
+        let took = took.as_nanos().max(1) as f64;
         let mut known = route.known.lock();
         let Some(entry) = known.iter_mut().find(|entry| Arc::ptr_eq(&entry.current, decision)) else {
             return;
         };
-        entry
-            .totals
-            .note(&decision.devices, took.as_nanos().max(1) as f64, |total| self.needed(total, false));
+        if entry.totals.note(&decision.devices, took, |total| self.needed_seen(total, false)) {
+            route.alert.store(3, Ordering::Relaxed);
+        }
     }
 
     /// Where a call must run whatever the times, if bits may depend on nothing but the machine's devices.
@@ -731,7 +744,7 @@ mod tests {
         };
         assert_eq!(decide().device(0), Device(1));
         for _ in 0..=SETTLED {
-            let _ = route.is_timed();
+            let _ = route.is_timed(Wanted::Copied);
         }
         // The bus is far slower than it is believed to be, which no kernel ever tells.
         (0..SURE).for_each(|_| ran(&decide(), 160));

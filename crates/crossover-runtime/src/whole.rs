@@ -11,6 +11,8 @@ use crate::recording::Devices;
 pub(crate) const SURE: usize = 3;
 /// Runs that count: later ones take the place of the oldest.
 const KEPT: usize = 5;
+/// How many times longer than usual a run takes after which the next ones are looked at kernel by kernel.
+const ODD: f64 = 2.5;
 /// Assignments remembered for one plan and place of its operands.
 const MOST: usize = 4;
 
@@ -52,8 +54,8 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    /// Notes how long a run took; `needed` is what another way must save to be taken instead.
-    pub fn note(&mut self, devices: &Devices, took: f64, needed: impl Fn(f64) -> f64) {
+    /// Notes how long a run took; `needed` is what another way must save to be taken instead. True if it took far longer than usual.
+    pub fn note(&mut self, devices: &Devices, took: f64, needed: impl Fn(f64) -> f64) -> bool {
         let at = match self.seen.iter().position(|total| total.devices == *devices) {
             Some(at) => at,
             None => {
@@ -64,12 +66,14 @@ impl Totals {
                 self.seen.len() - 1
             }
         };
+        let is_odd = self.seen[at].estimate().is_some_and(|usual| took > ODD * usual);
         self.seen[at].note(took);
-        let Some(now) = self.seen[at].estimate() else { return };
+        let Some(now) = self.seen[at].estimate() else { return is_odd };
         let is_first = self.seen[at].samples.len() == SURE;
         let others = self.seen.iter().filter(|total| total.devices != *devices);
         let better = others.filter_map(Total::estimate).any(|other| now - other > needed(now));
         self.stale |= is_first || better;
+        is_odd
     }
 
     /// Nanoseconds of an assignment, if it was run often enough.
@@ -108,6 +112,16 @@ mod tests {
     }
 
     #[test]
+    fn what_takes_far_longer_than_usual_is_odd_until_it_is_usual() {
+        let mut totals = Totals::default();
+        let mut note = |took| totals.note(&on(&[1]), took, |_| 0.0);
+        assert!(!note(10.0) && !note(90.0) && !note(11.0), "nothing is usual yet");
+        assert!(!note(25.0));
+        assert!(note(60.0) && note(60.0) && note(60.0));
+        assert!(!note(60.0));
+    }
+
+    #[test]
     fn the_faster_way_is_found_and_asks_for_a_decision_only_beyond_the_margin() {
         let mut totals = Totals::default();
         for _ in 0..SURE {
@@ -128,7 +142,9 @@ mod tests {
     #[test]
     fn few_assignments_are_remembered() {
         let mut totals = Totals::default();
-        (0..20).for_each(|device| totals.note(&on(&[device]), 1.0, |_| 0.0));
+        for device in 0..20 {
+            totals.note(&on(&[device]), 1.0, |_| 0.0);
+        }
         assert_eq!(totals.seen.len(), MOST);
     }
 }

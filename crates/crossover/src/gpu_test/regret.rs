@@ -30,7 +30,7 @@ use crate::{
 /// A case whose CPU takes longer than this is left out, and so are larger ones of its kind.
 const MOST: Duration = Duration::from_secs(3);
 /// A run that takes longer than this is long enough not to depend on the one before.
-const LONG: Duration = Duration::from_millis(5);
+const LONG: Duration = Duration::from_millis(30);
 /// A device that takes longer than this and several times as long as the better one is timed once.
 const HOPELESS: Duration = Duration::from_millis(100);
 /// Runs under [`Placement::Auto`] before anything is timed, at least and at most, and how long they may take: trials are over then.
@@ -41,6 +41,8 @@ const ROUNDS: (usize, usize, Duration) = (3, 101, Duration::from_millis(80));
 const FLOOR: f64 = 20_000.0;
 
 const MODES: [Placement; 3] = [Placement::Host, Placement::On(GPU), Placement::Auto];
+/// Orders of a round: none of the three kinds always follows the same other one.
+const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [2, 1, 0], [1, 2, 0], [0, 2, 1], [2, 0, 1], [1, 0, 2]];
 
 struct Grid<'a> {
     setup: &'a Setup,
@@ -266,8 +268,7 @@ impl Grid<'_> {
         }
         let begin = Instant::now();
         for round in 0..ROUNDS.1 {
-            for step in 0..3 {
-                let mode = (round + step) % 3;
+            for mode in ORDERS[round % ORDERS.len()] {
                 if mode == 0 && slow {
                     continue;
                 }
