@@ -72,6 +72,9 @@ fn figures(path: &str, document: &Value) -> String {
         summary["slower_than_cpu"].to_string(),
         "0",
     );
+    if let Some(strays) = summary["mean_strays"].as_f64() {
+        row("timed runs elsewhere than where the plan settled", format!("{:.1}%", 100.0 * strays), "");
+    }
     // A run that was ended early has not measured these.
     let times = &document["calibration_ms"];
     if times.is_object() {
@@ -218,7 +221,7 @@ mod tests {
                    "auto_us": auto, "cold_us": 300.0, "device": device})
         };
         json!({"device": "A GPU", "threads": 2, "summary": {"cases": 2, "mean_regret": 0.25,
-               "worst_regret_beyond_20us": 0.5, "slower_than_cpu": 1},
+               "worst_regret_beyond_20us": 0.5, "slower_than_cpu": 1, "mean_strays": 0.02},
                "cases": [case("host", 100.0, "cpu"), case("gpu", 150.0, "gpu")]})
     }
 
@@ -235,6 +238,7 @@ mod tests {
     fn figures_are_those_of_the_file() {
         let text = figures("bench/results/regret-x.json", &document());
         assert!(text.contains("| mean regret of 2 cases, warm | 25.0% | ≤ 5% |"), "{text}");
+        assert!(text.contains("where the plan settled | 2.0% |"), "{text}");
         assert!(text.contains("took 3.0 times as long"), "{text}");
     }
 }

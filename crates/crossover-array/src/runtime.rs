@@ -386,7 +386,7 @@ impl Builder {
         self
     }
 
-    /// Bytes moved and operations up to which a plan on the host's own data stays there unexamined. By default 32768.
+    /// Bytes moved and operations up to which a plan on the host's own data stays there unexamined. By default 65536.
     pub fn threshold_small(mut self, small: u64) -> Builder {
         self.asked.threshold_small = Some(small);
         self

@@ -47,9 +47,10 @@ impl Budget {
         gpu.finish(Lane::Compute)
     }
 
-    /// Bytes that are taken in advance: all but one block of the driver's, by which the pool grows when what is free in it lies in pieces.
+    /// Bytes that are taken in advance: all but an eighth, by which the pool may grow when what is free in it lies in pieces.
     fn in_advance(&self) -> u64 {
-        self.account.most().saturating_sub(GRAIN)
+        let most = self.account.most();
+        most.saturating_sub(GRAIN.max(most / 8))
     }
 
     /// Bytes that the pool keeps when it is to keep so many: all, if they were reserved.
@@ -75,7 +76,7 @@ impl Budget {
         })?;
         self.account.audit(seen.reserved);
         if self.growth == Growth::Reserved && seen.reserved > self.in_advance() {
-            // It has grown by that block: the next time it must be able to again.
+            // It has grown: the next time it must be able to again.
             gpu.trim_to(self.in_advance())?;
         }
         Ok(seen)

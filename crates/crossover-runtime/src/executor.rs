@@ -307,10 +307,10 @@ impl Executor {
         if written {
             outputs[0].read_into(to)?;
         }
-        // Timed kernels wait for one another, which others do not.
+        // Timed kernels of accelerators wait for one another, which others do not.
         if let (Some(decision), Some(start)) = (&course.decision, start)
             && written
-            && !course.timed
+            && (!course.timed || decision.only_device() == Some(Device::HOST))
         {
             self.router.observe_whole(&prepared.route, decision, start.elapsed());
         }

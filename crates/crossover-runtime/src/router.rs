@@ -47,7 +47,7 @@ pub enum Wanted {
 }
 
 /// Bytes moved and operations up to which a plan on the host's own data is never worth a thought.
-const SMALL: u64 = 1 << 15;
+const SMALL: u64 = 1 << 16;
 /// Decisions kept per plan: one for each way its operands can lie.
 const KEPT: usize = 8;
 /// Every so many evaluations of a plan its kernels are timed.

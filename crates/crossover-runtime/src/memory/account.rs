@@ -142,13 +142,13 @@ impl Account {
         self.asked.load(Relaxed)
     }
 
-    /// Notes what a pool really holds, as it says itself: if that has not grown, allocations since were served from it.
+    /// Notes what a pool really holds, as it says itself. It grows by a grain or more for an allocation that it cannot serve, so no more
+    /// allocations than it has grown by grains were not served from what it had.
     pub fn audit(&self, held: u64) {
         let mut seen = self.seen.lock();
         let asked = self.asked.load(Relaxed);
-        if held <= seen.0 {
-            self.served.fetch_add(asked.saturating_sub(seen.1), Relaxed);
-        }
+        let grown = held.saturating_sub(seen.0).div_ceil(self.grain);
+        self.served.fetch_add(asked.saturating_sub(seen.1).saturating_sub(grown), Relaxed);
         *seen = (held, asked);
     }
 
@@ -419,6 +419,20 @@ mod tests {
         assert_eq!((account.live(), account.ask_settled(1)), (40, Admission::Refused));
         let stats = account.stats(u64::MAX);
         assert_eq!((stats.reserved, stats.cached, stats.peak_reserved), (96, 56, 96));
+    }
+
+    #[test]
+    fn an_audit_counts_no_more_misses_than_the_pool_has_grown_by_grains() {
+        let account = account(Limit::Bytes(1000)).with_grain(32);
+        let ask = |count| (0..count).for_each(|_| assert_eq!(account.ask(1), Admission::Granted));
+        ask(5);
+        account.audit(64);
+        assert_eq!((account.stats(0).hits, account.stats(0).misses), (3, 2));
+        ask(4);
+        account.audit(64);
+        ask(1);
+        account.audit(128);
+        assert_eq!((account.stats(0).hits, account.stats(0).misses), (7, 3));
     }
 
     #[test]

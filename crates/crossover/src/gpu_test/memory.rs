@@ -410,17 +410,18 @@ fn reuse(report: &mut Report) -> Result<()> {
         report.figure("memory reuse", &[("rate", rate), ("fragmentation", after.fragmentation())]);
         report.check("memory is used again", rate >= 0.8, detail);
         Ok(())
-    })
+    })?;
+    Ok(tight.runtime.trim()?)
 }
 
-/// What users run, from 10^4 to 10^7 elements one after the other, on a tenth of the card: how often memory is used again, how much more
+/// What users run, from 10^4 to 10^8 elements one after the other, on a tenth of the card: how often memory is used again, how much more
 /// than is needed is held, and whether the card stays within its share.
 fn seeds(report: &mut Report) -> Result<()> {
     const SHARE: f64 = 0.1;
     let tight = limited(Limit::Share(SHARE))?;
     tight.cuda.gpu()?.reset_peak()?;
     let pass = || -> Result<()> {
-        for exponent in 4..=7 {
+        for exponent in 4..=8 {
             for work in &workloads::ALL {
                 let graph = work.graph(10usize.pow(exponent))?;
                 let inputs = regret::operands(&tight.machine, &graph)?;
@@ -451,6 +452,7 @@ fn seeds(report: &mut Report) -> Result<()> {
     );
     report.figure("memory of the seeds' work", &[("rate", rate), ("fragmentation", after.fragmentation())]);
     report.check("memory of the seeds' work", rate >= 0.8 && after.fragmentation() < 0.2 && within, detail);
+    tight.runtime.trim()?;
     Ok(())
 }
 

@@ -3,7 +3,9 @@
 //!
 //! A case ends when the result is in memory of the caller's, as `to_vec` has it. Every run begins with operands in one place only. Runs of
 //! the three kinds alternate; each is preceded by one of its own kind that does not count, so that caches and threads are as they are for
-//! whoever does the same again. Times are medians. The machine's profile is the short one that the first use of a GPU measures.
+//! whoever does the same again. A time is the lower quartile of its runs: machines are shared, and a thread that loses its core for a
+//! moment holds up all others. So that this hides no wavering, runs that went elsewhere than the settled decision says are counted.
+//! The machine's profile is the short one that the first use of a GPU measures.
 
 use std::{
     sync::Arc,
@@ -54,8 +56,10 @@ struct Case {
     work: &'static str,
     exponent: u32,
     on_gpu: bool,
-    /// Medians, in the order of [`MODES`].
+    /// Lower quartiles, in the order of [`MODES`].
     times: [f64; 3],
+    /// Share of the timed runs left to the runtime that did not run where the decision in the end says.
+    strays: f64,
     cold: f64,
     place: &'static str,
 }
@@ -107,6 +111,7 @@ impl Case {
             "auto_us": micros(self.times[2]),
             "cold_us": micros(self.cold),
             "device": self.place,
+            "strays": self.strays,
         })
     }
 }
@@ -187,6 +192,7 @@ fn summary(cases: &[Case]) -> Value {
         "worst_regret_beyond_20us": beyond,
         "far": cases.iter().filter(|c| c.is_far()).count(),
         "slower_than_cpu": cases.iter().filter(|c| c.is_slower_than_cpu()).count(),
+        "mean_strays": cases.iter().map(|c| c.strays).sum::<f64>() / cases.len().max(1) as f64,
     })
 }
 
@@ -248,6 +254,8 @@ impl Grid<'_> {
             gpu = gpu.min(once(Placement::On(GPU))?);
         }
         let mut times = [const { Vec::new() }; 3];
+        let mut away = Vec::new();
+        let sent_away = || self.executor.decisions(GPU).iter().map(|(_, count)| count).sum::<u64>();
         let slow = cpu > HOPELESS && cpu > 4 * gpu;
         if slow {
             times[0].push(cpu.as_nanos() as f64);
@@ -258,11 +266,16 @@ impl Grid<'_> {
                 if mode == 0 && slow {
                     continue;
                 }
+                let mut before = sent_away();
                 let mut took = once(MODES[mode])?;
                 if took < LONG {
+                    before = sent_away();
                     took = once(MODES[mode])?;
                 }
                 times[mode].push(took.as_nanos() as f64);
+                if MODES[mode] == Placement::Auto {
+                    away.push(sent_away() > before);
+                }
             }
             if round + 1 >= ROUNDS.0 && begin.elapsed() > ROUNDS.2 {
                 break;
@@ -276,11 +289,13 @@ impl Grid<'_> {
             (false, true) => "gpu",
             _ => "cpu",
         };
+        let strays = away.iter().filter(|&&away| away != decision.uses(GPU)).count();
         Ok(Some(Case {
             work: work.name,
             exponent,
             on_gpu,
-            times: times.map(median),
+            times: times.map(|times| quantile(times, 4)),
+            strays: strays as f64 / away.len().max(1) as f64,
             cold: cold.as_nanos() as f64,
             place,
         }))
@@ -399,7 +414,12 @@ fn fill(dtype: DType, salt: u64, to: &mut [u8]) {
     });
 }
 
-fn median(mut times: Vec<f64>) -> f64 {
+fn median(times: Vec<f64>) -> f64 {
+    quantile(times, 2)
+}
+
+/// The time that one in so many is below.
+fn quantile(mut times: Vec<f64>, parts: usize) -> f64 {
     times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or(0.0)
+    times.get(times.len() / parts).copied().unwrap_or(0.0)
 }
