@@ -158,7 +158,7 @@ mod tests {
         let mut note = |took| totals.note(&on(&[1]), took, |_| 0.0);
         assert!(!note(10.0) && !note(90.0) && !note(11.0), "nothing is usual yet");
         assert!(!note(25.0));
-        assert!(note(60.0) && note(60.0) && note(60.0));
+        assert!(note(60.0) && note(60.0));
         assert!(!note(60.0));
     }
 
@@ -198,7 +198,7 @@ mod tests {
                 (0..SURE).for_each(|_| drop(note(&host, 95.0)));
             }
         }
-        assert_eq!(forgotten, [10, 39, 100], "after 16, 32 and 64 runs of either kind");
+        assert_eq!(forgotten, [14, 45, 108], "after 16, 32 and 64 runs of either kind");
         assert_eq!(totals.best(&host), Some(10.0));
     }
 
