@@ -29,7 +29,7 @@ mod summary;
 mod table;
 mod trace;
 
-pub use breakdown::Breakdown;
+pub use breakdown::{Breakdown, Overlap};
 pub use crossover_runtime::trace::{Scope, scope};
 pub use problem::Problem;
 pub use session::{Session, profile};
