@@ -22,6 +22,7 @@ mod advice;
 mod breakdown;
 pub mod export;
 mod gather;
+pub mod metrics;
 pub mod page;
 mod problem;
 mod session;
