@@ -61,7 +61,9 @@ fn metrics_and_health_are_served() {
         line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()
     };
     assert_eq!((value("crossover_kernels_total{"), value("crossover_fallbacks_total{")), (1.0, 0.0));
-    assert!(value("crossover_memory_bytes{") > 0.0);
+    assert!(value("crossover_memory_bytes{") >= 0.0);
+    let budgets = body.lines().filter(|line| line.contains("kind=\"budget\"") && !line.ends_with(" 0"));
+    assert_eq!(budgets.count(), 2, "of the host and of the device: {body}");
     let (status, head, body) = get(server.address(), "/health");
     assert_eq!((status, body.trim()), (200, r#"{"alerts":[],"processes":1,"status":"ok"}"#), "{head}");
     sim.lose();
