@@ -254,7 +254,7 @@ mod tests {
     use crate::{AlertKind, Array};
 
     fn runtime() -> Runtime {
-        Runtime::builder().threads(1).device(crate::Device::Cpu).memory_budget(1 << 20).build().unwrap()
+        Runtime::builder().threads(1).device(crate::Device::Cpu).memory_budget(100 << 20).build().unwrap()
     }
 
     #[test]
@@ -271,7 +271,7 @@ mod tests {
             list.lock().push((alert.kind, alert.active, sum));
         });
         let big = runtime.scope(|| {
-            let big = Array::zeros::<u8>([950_000]);
+            let big = Array::zeros::<u8>([93_000_000]);
             big.eval().unwrap();
             big
         });
