@@ -7,7 +7,7 @@ use crossover_plan::kernel::{CallOp, Kernel};
 use crossover_runtime::{Backend, Block, DeviceMemory, Error, Executable, Result, memory::Level};
 
 use crate::{
-    MemoryStats, Simd,
+    MemoryStats, Simd, copy,
     fused::FusedKernel,
     kernels,
     lower::Options,
@@ -198,6 +198,10 @@ impl Backend for CpuBackend {
         // SAFETY: as for `upload`.
         unsafe { std::ptr::copy_nonoverlapping(from.address.0 as *const u8, to.as_mut_ptr(), to.len()) };
         Ok(())
+    }
+
+    fn copy(&self, from: &[u8], to: &mut [u8]) {
+        copy::copy(&self.threads, from, to);
     }
 
     fn is_host(&self) -> bool {

@@ -7,6 +7,7 @@
 mod accumulate;
 mod backend;
 mod control;
+mod copy;
 mod emit;
 mod frame;
 mod fused;

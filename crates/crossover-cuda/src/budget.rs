@@ -36,7 +36,7 @@ impl Budget {
         }
         let seen = self.settle(gpu)?;
         // The pool is the process's: it may have some of it already.
-        let bytes = (self.account.most().saturating_sub(seen.reserved) / GRAIN * GRAIN) as usize;
+        let bytes = (self.in_advance().saturating_sub(seen.reserved) / GRAIN * GRAIN) as usize;
         let address = match gpu.take(bytes.max(1), Lane::Compute) {
             Ok(address) => address,
             // Others have it already: what there is will be taken as it is needed.
@@ -47,11 +47,16 @@ impl Budget {
         gpu.finish(Lane::Compute)
     }
 
+    /// Bytes that are taken in advance: all but one block of the driver's, by which the pool grows when what is free in it lies in pieces.
+    fn in_advance(&self) -> u64 {
+        self.account.most().saturating_sub(GRAIN)
+    }
+
     /// Bytes that the pool keeps when it is to keep so many: all, if they were reserved.
     pub(crate) fn kept(&self, bytes: u64) -> u64 {
         match self.growth {
             Growth::OnDemand => bytes,
-            Growth::Reserved => bytes.max(self.account.most()),
+            Growth::Reserved => bytes.max(self.in_advance()),
         }
     }
 
@@ -69,6 +74,10 @@ impl Budget {
             Ok::<_, crate::Error>((held, external))
         })?;
         self.account.audit(seen.reserved);
+        if self.growth == Growth::Reserved && seen.reserved > self.in_advance() {
+            // It has grown by that block: the next time it must be able to again.
+            gpu.trim_to(self.in_advance())?;
+        }
         Ok(seen)
     }
 

@@ -61,6 +61,10 @@ pub trait Backend: Send + Sync + 'static {
     }
     /// Copies the start of a block to host bytes.
     fn download(&self, from: Block, to: &mut [u8]) -> Result<()>;
+    /// Copies bytes within the host's memory; both sides are equally long. Asked of the host only.
+    fn copy(&self, from: &[u8], to: &mut [u8]) {
+        to.copy_from_slice(from);
+    }
     /// Copies the start of another device's block to the start of one of this device's. False if the two cannot: then the
     /// host carries the bytes.
     fn copy_from(&self, source: &dyn Backend, from: Block, to: Block, bytes: usize) -> Result<bool> {

@@ -22,7 +22,7 @@ use std::sync::{
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use smallvec::SmallVec;
 
-use crate::{Address, Block, Device, Error, Machine, Result, copy, trace};
+use crate::{Address, Block, Device, Error, Machine, Result, trace};
 
 /// Host memory that belongs to somebody else: a mapped file.
 type Owner = Arc<dyn AsRef<[u8]> + Send + Sync>;
@@ -214,7 +214,9 @@ impl Buffer {
 
     /// A buffer on the host with a copy of these bytes.
     pub fn from_bytes(machine: &Arc<Machine>, bytes: &[u8]) -> Result<Arc<Buffer>> {
-        Buffer::from_fill(machine, bytes.len(), |to| copy::copy(bytes, to))
+        Buffer::from_fill(machine, bytes.len(), |to| {
+            machine.backend(Device::HOST).copy(bytes, to);
+        })
     }
 
     /// A buffer on the host whose bytes stay where they are and belong to `owner`: a mapped file.
@@ -510,7 +512,7 @@ impl Buffer {
             }
             _ => {
                 drop(state);
-                copy::copy(self.host_bytes()?, to);
+                self.machine.backend(Device::HOST).copy(self.host_bytes()?, to);
                 Ok(())
             }
         }

@@ -6,7 +6,6 @@ mod backend;
 mod buffer;
 mod cache;
 pub mod calibrate;
-mod copy;
 mod decision;
 mod error;
 mod executor;

@@ -599,7 +599,8 @@ impl Router {
             }
             let all: Devices = smallvec::smallvec![device as u8; problem.nodes.len()];
             let cost = problem.cost(&all);
-            if totals.estimate(&all).is_none() && cost.is_finite() && HALF * cost < chosen.1 {
+            let hope = totals.best(&all).unwrap_or(HALF * cost);
+            if totals.estimate(&all).is_none() && cost.is_finite() && hope < chosen.1 {
                 return Some((all, cost, Judged::Trial));
             }
         }

@@ -16,16 +16,22 @@ const ODD: f64 = 2.5;
 /// Assignments remembered for one plan and place of its operands.
 const MOST: usize = 4;
 
+/// Runs after which a way that was left is tried again, at first and at most: each time twice as many.
+const PATIENCE: (u32, u32) = (16, 1024);
+
 #[derive(Debug, Clone)]
 struct Total {
     devices: Devices,
     /// Nanoseconds of the latest runs.
     samples: SmallVec<[f64; KEPT]>,
     next: usize,
+    /// The fastest run of all.
+    best: f64,
 }
 
 impl Total {
     fn note(&mut self, took: f64) {
+        self.best = self.best.min(took);
         if self.samples.len() < KEPT {
             self.samples.push(took);
         } else {
@@ -34,23 +40,32 @@ impl Total {
         self.next = (self.next + 1) % KEPT;
     }
 
-    /// The median: a run that was disturbed says nothing.
+    /// One of the faster runs: those that were disturbed say little, even if they are many.
     fn estimate(&self) -> Option<f64> {
         if self.samples.len() < SURE {
             return None;
         }
         let mut sorted = self.samples.clone();
         sorted.sort_by(f64::total_cmp);
-        Some(sorted[(sorted.len() - 1) / 2])
+        Some(sorted[sorted.len() / 3])
     }
 }
 
 /// What a plan took in the ways it was run.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Totals {
     seen: SmallVec<[Total; 2]>,
+    /// Runs since another way was tried, and how many there are to be.
+    runs: u32,
+    patience: u32,
     /// Whether there is something new to decide about.
     pub stale: bool,
+}
+
+impl Default for Totals {
+    fn default() -> Totals {
+        Totals { seen: SmallVec::new(), runs: 0, patience: PATIENCE.0, stale: false }
+    }
 }
 
 impl Totals {
@@ -62,7 +77,12 @@ impl Totals {
                 if self.seen.len() >= MOST {
                     self.seen.remove(0);
                 }
-                self.seen.push(Total { devices: devices.clone(), samples: SmallVec::new(), next: 0 });
+                self.seen.push(Total {
+                    devices: devices.clone(),
+                    samples: SmallVec::new(),
+                    next: 0,
+                    best: f64::INFINITY,
+                });
                 self.seen.len() - 1
             }
         };
@@ -73,7 +93,28 @@ impl Totals {
         let others = self.seen.iter().filter(|total| total.devices != *devices);
         let better = others.filter_map(Total::estimate).any(|other| now - other > needed(now));
         self.stale |= is_first || better;
+        self.runs += 1;
+        if self.runs >= self.patience {
+            self.reconsider(at, now);
+        }
         is_odd
+    }
+
+    /// Forgets what is known about a way that was faster once than the one at `at` is now: it may have been disturbed when it was left.
+    fn reconsider(&mut self, at: usize, now: f64) {
+        self.runs = 0;
+        let others = self.seen.iter_mut().enumerate().filter(|&(other, _)| other != at);
+        let was_faster = |total: &Total| total.estimate().is_some() && total.best < now;
+        for (_, total) in others.filter(|(_, total)| was_faster(total)) {
+            (total.samples, total.next) = (SmallVec::new(), 0);
+            self.patience = (2 * self.patience).min(PATIENCE.1);
+            self.stale = true;
+        }
+    }
+
+    /// The fastest run of an assignment, however long ago.
+    pub fn best(&self, devices: &[u8]) -> Option<f64> {
+        self.seen.iter().find(|total| total.devices[..] == *devices).map(|total| total.best)
     }
 
     /// Nanoseconds of an assignment, if it was run often enough.
@@ -137,6 +178,28 @@ mod tests {
             totals.note(&on(&[0, 1]), 200.0, |_| 20.0);
         }
         assert!(totals.stale);
+    }
+
+    #[test]
+    fn a_way_that_was_left_after_disturbances_is_tried_again_ever_more_rarely() {
+        let mut totals = Totals::default();
+        let (host, gpu) = (on(&[0]), on(&[1]));
+        let mut note = |devices: &Devices, took| {
+            totals.note(devices, took, |_| 0.0);
+            totals.clone()
+        };
+        for took in [10.0, 90.0, 90.0, 90.0, 90.0] {
+            note(&host, took);
+        }
+        let mut forgotten = Vec::new();
+        for run in 0..200 {
+            if note(&gpu, 50.0).estimate(&host).is_none() {
+                forgotten.push(run);
+                (0..SURE).for_each(|_| drop(note(&host, 95.0)));
+            }
+        }
+        assert_eq!(forgotten, [10, 39, 100], "after 16, 32 and 64 runs of either kind");
+        assert_eq!(totals.best(&host), Some(10.0));
     }
 
     #[test]

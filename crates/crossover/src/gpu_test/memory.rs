@@ -16,12 +16,12 @@ use crossover::{
 use crossover_cpu::CpuBackend;
 use crossover_cuda::{CudaBackend, proof::custom::elementwise};
 use crossover_plan::Options as PlanOptions;
-use crossover_runtime::{Error, Executor, Machine, Placement};
+use crossover_runtime::{Error, Executor, Machine, Placement, workloads};
 
 use crate::{
     Options, Result,
     faulty::{Faulty, What},
-    leaks,
+    leaks, regret,
     report::Report,
     setup::{GPU, Setup},
 };
@@ -38,7 +38,11 @@ struct Tight {
 }
 
 fn tight(budget: u64) -> Result<Tight> {
-    let limits = Limits { limit: Limit::Bytes(budget), ..Limits::default() };
+    limited(Limit::Bytes(budget))
+}
+
+fn limited(limit: Limit) -> Result<Tight> {
+    let limits = Limits { limit, ..Limits::default() };
     let cuda = Arc::new(CudaBackend::new(0).cache(None).limits(limits));
     cuda.open()?;
     let machine = Machine::new(Arc::new(CpuBackend::new()), vec![cuda.clone()])?;
@@ -409,13 +413,55 @@ fn reuse(report: &mut Report) -> Result<()> {
     })
 }
 
+/// What users run, from 10^4 to 10^7 elements one after the other, on a tenth of the card: how often memory is used again, how much more
+/// than is needed is held, and whether the card stays within its share.
+fn seeds(report: &mut Report) -> Result<()> {
+    const SHARE: f64 = 0.1;
+    let tight = limited(Limit::Share(SHARE))?;
+    tight.cuda.gpu()?.reset_peak()?;
+    let pass = || -> Result<()> {
+        for exponent in 4..=7 {
+            for work in &workloads::ALL {
+                let graph = work.graph(10usize.pow(exponent))?;
+                let inputs = regret::operands(&tight.machine, &graph)?;
+                tight.runtime.executor().evaluate(&graph, &inputs)?;
+            }
+        }
+        Ok(())
+    };
+    pass()?;
+    let memory = || tight.machine.memory(GPU).ok_or("the device is closed");
+    let before = memory()?;
+    pass()?;
+    let after = memory()?;
+    let (hits, misses) = (after.hits - before.hits, after.misses - before.misses);
+    let rate = hits as f64 / (hits + misses).max(1) as f64;
+    let seen = tight.cuda.memory()?;
+    let within = seen.high as f64 <= SHARE * seen.total as f64;
+    let detail = format!(
+        "{:.1}% of {} allocations used memory again; at most {} MiB were reserved for {} MiB live: {:.1}% more; the pool had {} MiB at \
+         most of {} allowed",
+        100.0 * rate,
+        hits + misses,
+        after.peak_reserved >> 20,
+        after.peak >> 20,
+        100.0 * after.fragmentation(),
+        seen.high >> 20,
+        after.budget >> 20
+    );
+    report.figure("memory of the seeds' work", &[("rate", rate), ("fragmentation", after.fragmentation())]);
+    report.check("memory of the seeds' work", rate >= 0.8 && after.fragmentation() < 0.2 && within, detail);
+    Ok(())
+}
+
 pub fn run(_: &Setup, options: &Options, report: &mut Report) -> Result<()> {
     type Row = fn(&Options, &mut Report) -> Result<()>;
-    let rows: [(&str, Row); 7] = [
+    let rows: [(&str, Row); 8] = [
         ("budgets", |_, report| three_budgets(report)),
         ("parts", |_, report| parts(report)),
         ("faults", |_, report| faults(report)),
         ("reuse", |_, report| reuse(report)),
+        ("seeds", |_, report| seeds(report)),
         ("reserved", |_, report| reserved(report)),
         ("processes", processes),
         ("threads", |options, report| threads(options.seconds.min(60), report)),

@@ -15,7 +15,7 @@ use crossover_core::{DType, Graph, graph::Op};
 use crossover_cpu::CpuBackend;
 use crossover_plan::Options as PlanOptions;
 use crossover_runtime::{
-    Buffer, Device, Executor, Placement, Profile, Router, Wanted,
+    Buffer, Device, Executor, Machine, Placement, Profile, Router, Wanted,
     calibrate::{self, Effort},
     workloads::{self, Workload},
 };
@@ -36,7 +36,7 @@ const HOPELESS: Duration = Duration::from_millis(100);
 /// Runs under [`Placement::Auto`] before anything is timed, at least and at most, and how long they may take: trials are over then.
 const WARM: (usize, usize, Duration) = (20, 40, Duration::from_millis(150));
 /// Rounds of a case, at least and at most, and how long they may take.
-const ROUNDS: (usize, usize, Duration) = (3, 101, Duration::from_millis(80));
+const ROUNDS: (usize, usize, Duration) = (5, 101, Duration::from_millis(250));
 /// What a case may be slower than the better device, whatever the share: nanoseconds.
 const FLOOR: f64 = 20_000.0;
 
@@ -204,7 +204,7 @@ impl Grid<'_> {
     fn workload(&self, work: &'static Workload, cases: &mut Vec<Case>) -> Result<()> {
         for exponent in 0..=8 {
             let graph = work.graph(10usize.pow(exponent))?;
-            let mut inputs = self.operands(&graph)?;
+            let mut inputs = operands(&self.setup.machine, &graph)?;
             for on_gpu in [false, true] {
                 let Some(case) = self.case(work, exponent, on_gpu, &graph, &mut inputs)? else {
                     return Ok(());
@@ -214,20 +214,6 @@ impl Grid<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Random operands on the host.
-    fn operands(&self, graph: &Graph) -> Result<Vec<Arc<Buffer>>> {
-        let types = graph.nodes().iter().filter_map(|node| match &node.op {
-            Op::Input { ty, .. } => Some(ty.clone()),
-            _ => None,
-        });
-        let one = |(at, ty): (usize, crossover_core::graph::Type)| {
-            let bytes = ty.shape.size() * ty.dtype.size();
-            let fill = |to: &mut [u8]| fill(ty.dtype, at as u64, to);
-            Ok(Buffer::from_fill(&self.setup.machine, bytes, fill)?)
-        };
-        types.enumerate().map(one).collect()
     }
 
     fn case(
@@ -322,6 +308,19 @@ impl Grid<'_> {
     }
 }
 
+/// Random operands on the host.
+pub fn operands(machine: &Arc<Machine>, graph: &Graph) -> Result<Vec<Arc<Buffer>>> {
+    let types = graph.nodes().iter().filter_map(|node| match &node.op {
+        Op::Input { ty, .. } => Some(ty.clone()),
+        _ => None,
+    });
+    let one = |(at, ty): (usize, crossover_core::graph::Type)| {
+        let bytes = ty.shape.size() * ty.dtype.size();
+        Ok(Buffer::from_fill(machine, bytes, |to: &mut [u8]| fill(ty.dtype, at as u64, to))?)
+    };
+    types.enumerate().map(one).collect()
+}
+
 /// Brings operands to a device, and nowhere else.
 fn place_on(inputs: &mut [Arc<Buffer>], device: Device) -> Result<()> {
     for buffer in inputs {
@@ -338,7 +337,7 @@ fn deciding(grid: &Grid<'_>, seen: bool) -> Result<f64> {
     for at in 0..=COUNT {
         let side = if seen { 600 } else { 600 + at };
         let graph = workloads::ten_kernels(side)?;
-        plans.push((grid.executor.prepare(&graph)?, grid.operands(&graph)?));
+        plans.push((grid.executor.prepare(&graph)?, operands(&grid.setup.machine, &graph)?));
     }
     let mut times = Vec::new();
     for (at, (prepared, inputs)) in plans.iter().enumerate() {
@@ -355,11 +354,15 @@ fn deciding(grid: &Grid<'_>, seen: bool) -> Result<f64> {
 fn small_xor(executor: Executor) -> Result<f64> {
     Runtime::from_executor(executor).scope(|| {
         let (a, b) = (Array::from([1u8, 2, 3, 4, 5]), Array::from([9u8, 8, 7, 6, 5]));
+        // Several in a row: reading the clock takes a part of what one of them takes.
+        const ROW: usize = 16;
         let mut times = Vec::new();
-        for _ in 0..2000 {
+        for _ in 0..500 {
             let start = Instant::now();
-            (&a ^ &b).eval()?;
-            times.push(start.elapsed().as_nanos() as f64);
+            for _ in 0..ROW {
+                (&a ^ &b).eval()?;
+            }
+            times.push(start.elapsed().as_nanos() as f64 / ROW as f64);
         }
         Ok(median(times))
     })
