@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::tally::Tally;
 use crate::workspace::{self, Metadata};
-use crate::{differential, page, paint};
+use crate::{differential, exports, page, paint};
 
 /// The crate whose examples are run.
 const PACKAGE: &str = "crossover";
@@ -35,6 +35,10 @@ pub fn run(notices: &mut Vec<String>) -> Result<Tally> {
         let output = workspace::command(folder.join(&target.name)).output()?;
         let said = String::from_utf8_lossy(&output.stderr);
         count(&mut tally, &format!("example {}", target.name), output.status.success(), &said);
+    }
+    match exports::count(notices) {
+        Ok(more) => tally += more,
+        Err(error) => notices.push(format!("the consumers of exports were NOT RUN: {error:#}")),
     }
     match page::count() {
         Ok(more) => tally += more,

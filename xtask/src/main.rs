@@ -11,6 +11,7 @@ mod check;
 mod deps;
 mod differential;
 mod examples;
+mod exports;
 mod fuzz;
 mod nvrtc;
 mod package;
@@ -62,6 +63,8 @@ enum Command {
     /// Rewrite docs/reference/ from the op table
     Reference,
     Page(page::Arguments),
+    /// Read our exports back with the programs they are for: speedscope, Prometheus' parser, promtool
+    Exports,
     Vector(vector::Arguments),
     Portability(portability::Arguments),
     Gpu(bundle::Arguments),
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
         Command::Reference => reference::run(),
         Command::Differential(arguments) => differential::run(&arguments),
         Command::Page(arguments) => page::run(&arguments),
+        Command::Exports => exports::run(),
         Command::Vector(arguments) => vector::run(&arguments),
         Command::Portability(arguments) => portability::run(&arguments),
         Command::Gpu(arguments) => bundle::run(&arguments),

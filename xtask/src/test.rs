@@ -17,8 +17,8 @@ use crate::workspace::{self, Metadata};
 ///
 /// Runs unit tests, integration tests and doctests of the workspace, the examples of the facade, and a
 /// few cases of every operation against NumPy (`cargo xtask differential` runs many), and the report page in a
-/// headless Chromium where there is one (`cargo xtask page`). The kernel compile tests need NVRTC, which is
-/// installed from PyPI into .venv-nvrtc the first time; without a network they are counted as skipped, and the
+/// headless Chromium where there is one (`cargo xtask page`), and exports by their consumers (`cargo xtask
+/// exports`). The kernel compile tests need NVRTC, which is installed from PyPI into .venv-nvrtc the first time; without a network they are counted as skipped, and the
 /// reason is printed. Set
 /// CROSSOVER_NVRTC=/path/to/libnvrtc.so to use another one.
 ///

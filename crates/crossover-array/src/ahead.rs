@@ -6,7 +6,7 @@ use std::{
     thread::{Builder, JoinHandle},
 };
 
-use crossover_runtime::Buffer;
+use crossover_runtime::{Buffer, trace};
 use parking_lot::Mutex;
 
 use crate::{Array, Device, Error, Result, device, eval, node::State, runtime::Runtime, with_device};
@@ -79,7 +79,7 @@ impl Array {
         };
         let work = match settled {
             Some(done) => Work::Done(done),
-            None => begin(move |runtime| {
+            None => begin(location, move |runtime| {
                 let buffer = eval::node(&node)?;
                 finish(runtime, &buffer, location)
             }),
@@ -102,15 +102,19 @@ impl Array {
     #[track_caller]
     pub fn prefetch(&self, device: Device) -> Evaluation {
         let array = self.clone();
-        let work = begin(move |_| array.to_device(device).map(drop));
+        let work = begin(Location::caller(), move |_| array.to_device(device).map(drop));
         Evaluation { array: self.clone(), work }
     }
 }
 
 /// Runs work on a thread of its own, or here and now where there is none to be had.
-fn begin(work: impl FnOnce(&Runtime) -> Result<()> + Send + 'static) -> Work {
+fn begin(
+    location: &'static Location<'static>,
+    work: impl FnOnce(&Runtime) -> Result<()> + Send + 'static,
+) -> Work {
     let (runtime, scoped) = (Runtime::current(), device::scoped());
     let body = move || {
+        let _asked = trace::asked(location);
         let inside = || runtime.scope(|| work(&runtime));
         match scoped {
             Some(device) => with_device(device, inside),

@@ -3,7 +3,7 @@
 use std::{panic::Location, sync::Arc};
 
 use crossover_core::{DType, Element, Layout, Scalar, Shape, graph::Type};
-use crossover_runtime::{Buffer, Wanted};
+use crossover_runtime::{Buffer, Wanted, trace};
 use parking_lot::Mutex;
 
 use crate::{
@@ -153,7 +153,9 @@ impl Array {
     /// x.eval()?; // nothing is left to run
     /// # Ok::<(), crossover_array::Error>(())
     /// ```
+    #[track_caller]
     pub fn eval(&self) -> Result<&Array> {
+        let _asked = trace::asked(Location::caller());
         eval::node(&self.version())?;
         Ok(self)
     }
@@ -178,6 +180,7 @@ impl Array {
     #[track_caller]
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         let location = Location::caller();
+        let _asked = trace::asked(location);
         let node = self.version();
         // A large value that is still pending may come from a device in parts.
         if self.view.is_none()
@@ -213,6 +216,7 @@ impl Array {
     #[track_caller]
     pub fn item<T: Element>(&self) -> Result<T> {
         let location = Location::caller();
+        let _asked = trace::asked(location);
         self.check()?;
         self.expect_dtype("item", T::DTYPE, location)?;
         self.only("item", location).map(T::from_scalar)
@@ -229,6 +233,7 @@ impl Array {
     #[track_caller]
     pub fn to_scalar(&self) -> Result<Scalar> {
         let location = Location::caller();
+        let _asked = trace::asked(location);
         self.check()?;
         self.only("to_scalar", location)
     }
@@ -310,7 +315,9 @@ impl Array {
 /// assert_eq!((low.item::<f64>()?, high.item::<f64>()?), (0.0, 9.0));
 /// # Ok::<(), crossover_array::Error>(())
 /// ```
+#[track_caller]
 pub fn eval_all(arrays: &[&Array]) -> Result<()> {
+    let _asked = trace::asked(Location::caller());
     let nodes: Vec<Arc<Node>> = arrays.iter().map(|a| a.version()).collect();
     eval::nodes(&nodes)
 }

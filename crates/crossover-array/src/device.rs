@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, fmt, panic::Location, str::FromStr, sync::Arc};
 
-use crossover_runtime::Machine;
+use crossover_runtime::{Machine, trace};
 
 use crate::{Array, Error, Result, eval, node::State, runtime::Runtime};
 
@@ -168,6 +168,7 @@ impl Array {
     #[track_caller]
     pub fn to_device(&self, device: Device) -> Result<Array> {
         let location = Location::caller();
+        let _asked = trace::asked(location);
         let wrap = |error| Error::new(error, location);
         self.check()?;
         let runtime = Runtime::current();

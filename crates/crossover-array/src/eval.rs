@@ -6,7 +6,7 @@ use crossover_core::{
     Graph, NodeId, Scalar, Shape,
     graph::{Op, Type},
 };
-use crossover_runtime::{Buffer, Wanted};
+use crossover_runtime::{Buffer, Wanted, trace};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -58,6 +58,8 @@ pub(crate) fn evaluate(
     runtime: &Runtime,
     wanted: Wanted,
 ) -> Result<Arc<Buffer>, Result<crossover_runtime::Error, Error>> {
+    // Where no line asked, as when pending work has piled up or an array is printed, it is the one that wrote the operation.
+    let _asked = targets.first().map(|target| trace::asked(target.location));
     let extraction = extract(targets, runtime).map_err(Err)?;
     let buffers = runtime.evaluate(&extraction.graph, &extraction.inputs, wanted).map_err(Ok)?;
     let result = buffers[0].clone();

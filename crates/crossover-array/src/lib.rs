@@ -14,6 +14,7 @@
 //! and surface when the array is evaluated or [checked](Array::check). See [`Error`].
 
 mod ahead;
+mod alerts;
 mod array;
 mod assign;
 mod axes;
@@ -40,6 +41,7 @@ mod load;
 mod logic;
 mod lookup;
 mod mask;
+mod monitor;
 mod node;
 mod norm;
 mod operand;
@@ -63,6 +65,7 @@ mod status;
 mod views;
 
 pub use ahead::Evaluation;
+pub use alerts::{Alert, AlertKind};
 pub use array::{Array, eval_all};
 pub use axes::{Axes, Dims, keepdims};
 pub use config::{Origin, Precision, Setting, config_files};
@@ -86,11 +89,12 @@ pub use half::{bf16, f16};
 pub use index::{Index, Indices};
 pub use load::Utilization;
 pub use lookup::Scatter;
+pub use monitor::AlertWatch;
 pub use num_complex::Complex;
 pub use operand::{Bound, Operand};
 pub use order::Side;
 pub use pinned::Pinned;
-pub use publish::{ProcessDecision, ProcessKernel, ProcessMemory, ProcessStats, processes};
+pub use publish::{ProcessAlert, ProcessDecision, ProcessKernel, ProcessMemory, ProcessStats, processes};
 pub use random::Key;
 pub use rows::Rows;
 pub use runtime::{Builder, Runtime};

@@ -6,24 +6,19 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{
-        Arc, Weak,
-        atomic::{AtomicU32, Ordering},
-    },
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    sync::atomic::{AtomicU32, Ordering},
+    time::{SystemTime, UNIX_EPOCH},
 };
 
-use crossover_runtime::{Executor, cache_folder};
+use crossover_runtime::{Executor, cache_folder, memory::Level};
 use miniserde::{Deserialize, Serialize, json};
 
-use crate::{load, runtime::Runtime, status};
+use crate::{Alert, load, monitor::PERIOD, runtime::Runtime, status};
 
-/// Time between two files.
-const PERIOD: Duration = Duration::from_millis(500);
 /// Kernels told of.
 const KERNELS: usize = 16;
 /// What files of this form say they are.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// What a process with the setting `profiling` did, from [`processes`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,6 +45,14 @@ pub struct ProcessStats {
     pub fallbacks: u64,
     /// Kernels that the host ran because their device was still making them ready.
     pub postponed: u64,
+    /// Nanoseconds of kernels that were timed after a choice between devices.
+    pub judged: u64,
+    /// Nanoseconds of those beyond the prediction for the best device.
+    pub regret: u64,
+    /// Devices that were lost.
+    pub lost: Vec<String>,
+    /// What holds at the moment that somebody should know about.
+    pub alerts: Vec<ProcessAlert>,
     /// Memory of each device in use, the host first.
     pub memory: Vec<ProcessMemory>,
     /// Kernels by device and reason; reasons that never occurred are left out.
@@ -79,6 +82,23 @@ pub struct ProcessMemory {
     pub usage: f64,
     /// How near the end is: normal, elevated, high or critical.
     pub level: String,
+    /// The same as a number, from 0 to 3.
+    pub severity: u32,
+    /// Most that arrays held at once.
+    pub peak: u64,
+    /// Bytes per second by which the least that arrays hold has grown for five minutes; 0 if it has not.
+    pub leak: f64,
+}
+
+/// Something that somebody should know about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProcessAlert {
+    /// What it is about, by [`AlertKind::name`](crate::AlertKind::name).
+    pub kind: String,
+    /// The device; empty if it is about the whole process.
+    pub device: String,
+    /// What was seen, and what to do.
+    pub text: String,
 }
 
 /// How many kernels ran where, for one reason.
@@ -115,7 +135,7 @@ impl ProcessStats {
         json::to_string(self)
     }
 
-    fn of(executor: &Executor, runtime: u32) -> ProcessStats {
+    fn of(executor: &Executor, alerts: &[Alert], runtime: u32) -> ProcessStats {
         let counts = executor.counts();
         let machine = executor.machine();
         let name = |device| status::named(device).to_string();
@@ -131,8 +151,22 @@ impl ProcessStats {
                 total: memory.total,
                 usage: memory.usage,
                 level: memory.level.to_string(),
+                severity: match memory.level {
+                    Level::Normal => 0,
+                    Level::Elevated => 1,
+                    Level::High => 2,
+                    Level::Critical => 3,
+                },
+                peak: memory.peak,
+                leak: if device.0 > 0 { machine.leak(device).map_or(0.0, |leak| leak.rate) } else { 0.0 },
             })
         });
+        let alerts = alerts.iter().map(|alert| ProcessAlert {
+            kind: alert.kind.name().to_string(),
+            device: alert.device.map_or_else(String::new, |device| device.to_string()),
+            text: alert.text.clone(),
+        });
+        let lost = machine.devices().filter(|&device| machine.backend(device).is_lost()).map(name);
         let decisions = machine.devices().flat_map(|device| {
             let taken = executor.decisions(device).into_iter().filter(|(_, kernels)| *kernels > 0);
             let device = name(device);
@@ -163,6 +197,10 @@ impl ProcessStats {
             transferred: counts.transferred,
             fallbacks: counts.fallbacks,
             postponed: counts.postponed,
+            judged: counts.judged,
+            regret: counts.regret,
+            lost: lost.collect(),
+            alerts: alerts.collect(),
             memory: memory.collect(),
             decisions: decisions.collect(),
             kernels: kernels.collect(),
@@ -191,25 +229,34 @@ pub(crate) fn begin(runtime: &Runtime) {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let Some(folder) = folder() else { return };
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let executor: Weak<Executor> = Arc::downgrade(runtime.shared_executor());
-    let body = move || {
-        let mut last = None;
-        while let Some(executor) = executor.upgrade() {
-            let stats = ProcessStats::of(&executor, number);
-            drop(executor);
-            if let Err(error) = stats.write(&folder) {
-                tracing::warn!(target: "crossover::top", %error, folder = %folder.display(), "not published");
-                return;
-            }
-            last = Some(stats.file(&folder));
-            std::thread::sleep(PERIOD);
+    runtime.monitor().publish(runtime.shared_executor(), folder, number);
+}
+
+/// Writes what a runtime does into a folder; the file, if that worked.
+pub(crate) fn write(executor: &Executor, alerts: &[Alert], folder: &Path, number: u32) -> Option<PathBuf> {
+    let stats = ProcessStats::of(executor, alerts, number);
+    match stats.write(folder) {
+        Ok(()) => Some(stats.file(folder)),
+        Err(error) => {
+            tracing::warn!(target: "crossover::top", %error, folder = %folder.display(), "not published");
+            None
         }
-        if let Some(file) = last {
-            let _ = std::fs::remove_file(file);
-        }
-    };
-    if let Err(error) = std::thread::Builder::new().name("crossover-publish".to_string()).spawn(body) {
-        tracing::warn!(target: "crossover::top", %error, "not published");
+    }
+}
+
+impl Runtime {
+    /// What this runtime did, in the form that `crossover top` and `crossover metrics` read. Looks for alerts at once.
+    ///
+    /// ```
+    /// use crossover_array::{Array, Runtime};
+    /// let runtime = Runtime::builder().threads(1).build()?;
+    /// runtime.scope(|| Array::arange(10).exp().eval().map(drop))?;
+    /// let stats = runtime.process_stats();
+    /// assert_eq!((stats.launches, stats.pid), (1, std::process::id()));
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    pub fn process_stats(&self) -> ProcessStats {
+        ProcessStats::of(self.executor(), &self.alerts(), 0)
     }
 }
 
@@ -261,7 +308,7 @@ mod tests {
         runtime.executor().recent().set(true);
         let x = Array::from([0.5f32; 1000]);
         runtime.scope(|| x.exp().eval().map(drop)).unwrap();
-        let mut stats = ProcessStats::of(runtime.executor(), 0);
+        let mut stats = ProcessStats::of(runtime.executor(), &[], 0);
         assert_eq!((stats.launches, stats.memory[0].device.as_str()), (1, "cpu"));
         assert_eq!((stats.kernels.len(), stats.kernels[0].device.as_str()), (1, "cpu"));
         assert!(stats.kernels[0].name.contains("exp"), "{}", stats.kernels[0].name);

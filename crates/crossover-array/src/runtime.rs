@@ -20,7 +20,9 @@ use crate::{
     Device, Error, Precision, Result, Setting,
     config::{self, Resolved, Settings},
     debug::Debug,
-    device, profiles, publish,
+    device,
+    monitor::Monitor,
+    profiles, publish,
 };
 
 /// Devices and options for evaluating arrays.
@@ -43,6 +45,7 @@ pub struct Runtime {
     /// Threads of the host.
     threads: usize,
     settings: Arc<Resolved>,
+    monitor: Arc<Monitor>,
 }
 
 /// A device, or what is wrong with the settings.
@@ -78,7 +81,8 @@ impl Runtime {
     pub fn from_executor(executor: Executor) -> Runtime {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let settings = Arc::default();
-        Runtime { executor: Arc::new(executor), device: None, debug: Debug::default(), threads, settings }
+        let (debug, monitor) = (Debug::default(), Arc::default());
+        Runtime { executor: Arc::new(executor), device: None, debug, threads, settings, monitor }
     }
 
     /// The runtime of the innermost [`scope`](Runtime::scope) on this thread, or the shared one.
@@ -192,6 +196,10 @@ impl Runtime {
 
     pub(crate) fn shared_executor(&self) -> &Arc<Executor> {
         &self.executor
+    }
+
+    pub(crate) fn monitor(&self) -> &Arc<Monitor> {
+        &self.monitor
     }
 
     pub(crate) fn threads(&self) -> usize {
@@ -519,6 +527,7 @@ impl Builder {
             debug: debug.watch(),
             threads,
             settings: Arc::new(resolved),
+            monitor: Arc::default(),
         };
         if given.profiling == Some(true) {
             runtime.executor.recent().set(true);

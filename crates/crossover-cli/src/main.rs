@@ -15,6 +15,8 @@ mod expressions;
 mod functions;
 mod kernels;
 mod log;
+mod metrics;
+mod profile_check;
 mod report;
 mod report_page;
 mod selftest;
@@ -48,6 +50,7 @@ Examples:
   crossover report trace.json                    a page of where the time went
   crossover config                               every setting, its value and who set it
   crossover top                                  memory, load, kernels and decisions, live
+  crossover metrics --listen                     the same for Prometheus, with alert rules
   crossover cache ls                             compiled kernels on disk
   crossover tour --json | jq '.results[] | select(.roof_fraction < 0.5)'
 
@@ -65,8 +68,11 @@ enum Command {
     Calibrate(calibrate::Arguments),
     Config(config::Arguments),
     Top(top::Arguments),
+    Metrics(metrics::Arguments),
     Selftest(selftest::Arguments),
     Report(report_page::Arguments),
+    #[command(hide = true)]
+    ProfileCheck(profile_check::Arguments),
     #[command(hide = true)]
     BenchWorker(bench_worker::Arguments),
 }
@@ -87,6 +93,8 @@ fn main() -> ExitCode {
         Command::Calibrate(arguments) => calibrate::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
+        Command::Metrics(arguments) => metrics::run(&arguments),
+        Command::ProfileCheck(arguments) => profile_check::run(&arguments),
         Command::Selftest(arguments) => selftest::run(&arguments),
         Command::Report(arguments) => report_page::run(&arguments),
         Command::BenchWorker(arguments) => bench_worker::run(&arguments),

@@ -56,7 +56,8 @@ impl Format {
         match self {
             Format::Html => "html",
             Format::Text => "txt",
-            Format::Chrome => "chrome.json",
+            // Some programs take a name that ends in chrome.json for another format.
+            Format::Chrome => "perfetto.json",
             Format::Folded => "folded",
             Format::Speedscope => "speedscope.json",
             Format::Prometheus => "prom",
@@ -97,6 +98,5 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
 }
 
 fn read(path: &Path) -> Result<Trace> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))?;
-    Trace::from_json(&text).with_context(|| format!("{} cannot be drawn", path.display()))
+    Trace::load(path).with_context(|| format!("{} cannot be drawn", path.display()))
 }

@@ -289,6 +289,14 @@ fn program(out: &mut String, process: &ProcessStats, width: usize) {
         process.fallbacks,
         process.postponed
     );
+    for alert in &process.alerts {
+        let line = format!("{}: {}", alert.kind.replace('_', " "), alert.text);
+        let _ =
+            writeln!(out, "  {}    {}", style("alert").red().bold(), cut(&line, width.saturating_sub(11)));
+    }
+    for device in &process.lost {
+        let _ = writeln!(out, "  {device:<8} {}", style("lost").red().bold());
+    }
     for memory in &process.memory {
         held(out, memory);
     }
@@ -342,7 +350,7 @@ fn cut(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crossover::{ProcessDecision, ProcessKernel};
+    use crossover::{ProcessAlert, ProcessDecision, ProcessKernel};
 
     fn view() -> View {
         let kernel = |name: &str, device: &str, reason: &str, micros: f64, age: u64| ProcessKernel {
@@ -368,9 +376,17 @@ mod tests {
             total,
             usage: 0.72,
             level: "elevated".to_owned(),
+            severity: 1,
+            peak: live,
+            leak: 0.0,
+        };
+        let alert = |kind: &str, device: &str, text: &str| ProcessAlert {
+            kind: kind.to_owned(),
+            device: device.to_owned(),
+            text: text.to_owned(),
         };
         let process = ProcessStats {
-            version: 1,
+            version: 2,
             pid: 4242,
             runtime: 0,
             program: "/usr/bin/python3.11".to_owned(),
@@ -381,6 +397,10 @@ mod tests {
             transferred: 1_200_000_000,
             fallbacks: 1,
             postponed: 3,
+            judged: 0,
+            regret: 0,
+            lost: vec!["cuda:1".to_owned()],
+            alerts: vec![alert("device_lost", "cuda:1", "cuda:1 was lost with everything on it")],
             memory: vec![memory("cpu", 2_000_000_000, 64_000_000_000), memory("cuda:0", 9 << 30, 140 << 30)],
             decisions: vec![decision("cpu", "small", 120), decision("cuda:0", "faster", 1084)],
             kernels: vec![

@@ -1,7 +1,7 @@
 //! The `crossover` program as its users meet it: what it prints, and how it ends.
 
 use std::{
-    io::Write,
+    io::{BufRead, BufReader, Read, Write},
     path::PathBuf,
     process::{Command, Output, Stdio},
 };
@@ -376,9 +376,72 @@ fn top_sees_processes_that_show_themselves() {
     assert!(seen["launches"].as_u64() >= Some(1) && seen["memory"][0]["device"] == "cpu", "{seen}");
     let frame = top(&["top", "--once"]);
     assert!(frame.contains(&pid) && frame.contains("1 process"), "{frame}");
+    let metrics = top(&["metrics"]);
+    let sample = format!("crossover_kernels_total{{pid=\"{pid}\",runtime=\"0\",program=\"crossover\"}} ");
+    assert!(metrics.contains(&sample), "{metrics}");
     drop(input);
     worker.wait().expect("it ends");
     // Who has ended is not shown, however fresh the file.
     let after: Value = serde_json::from_str(&top(&["top", "--json"])).expect("one JSON object");
     assert_eq!(after["processes"].as_array().map(Vec::len), Some(0), "{after}");
+}
+
+#[test]
+fn metrics_are_served_to_this_machine_alone() {
+    let refused = command(&["metrics", "--listen", "0.0.0.0:0"]).output().expect("it starts");
+    assert_eq!(refused.status.code(), Some(1));
+    let told = text(&refused.stderr);
+    assert!(
+        told.contains("other machines") && told.ends_with("allow remote access with --allow-remote\n"),
+        "{told}"
+    );
+    let folder = Folder::new("metrics");
+    let mut server = command(&["metrics", "--listen", "127.0.0.1:0"])
+        .env("CROSSOVER_CACHE", &folder.0)
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut line = String::new();
+    let mut said = BufReader::new(server.stderr.take().expect("a pipe"));
+    said.read_line(&mut line).expect("it says where");
+    let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next()).expect("an address");
+    let ask = |path: &str| {
+        let mut stream = std::net::TcpStream::connect(address).expect("it listens");
+        stream.write_all(format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes()).expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        answer
+    };
+    let (metrics, health) = (ask("/metrics"), ask("/health"));
+    server.kill().expect("it can be ended");
+    server.wait().expect("it ends");
+    assert!(metrics.contains("\n# TYPE crossover_fallbacks_total counter\n"), "{metrics}");
+    assert!(health.ends_with("{\"alerts\":[],\"processes\":0,\"status\":\"ok\"}\n"), "{health}");
+}
+
+#[test]
+fn alert_rules_are_printed() {
+    let output = command(&["metrics", "--rules"]).output().expect("it starts");
+    let rules = text(&output.stdout);
+    assert_eq!(rules.matches("\n  - alert: Crossover").count(), 5, "{rules}");
+}
+
+#[test]
+fn files_that_are_no_traces_are_told_apart() {
+    let folder = Folder::new("foreign");
+    for (name, bytes, want) in [
+        ("packed.json", &b"\x1f\x8b\x08\x00"[..], "packed by gzip: unpack it first"),
+        ("chrome.json", b"{\"traceEvents\": []}", "a trace in Chrome's format"),
+        ("cut.json", b"{\"format\": \"crossover-trace\", \"version\": 1", "this is not JSON: EOF"),
+        ("new.json", b"{\"format\": \"crossover-trace\", \"version\": 2}", "use a newer crossover"),
+        ("empty.json", b"", "this is not JSON: EOF"),
+    ] {
+        let path = folder.0.join(name);
+        std::fs::write(&path, bytes).expect("it can be written");
+        let output = command(&["report", &path.display().to_string()]).output().expect("it starts");
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert!(told.contains(name) && told.contains(want) && !told.contains("panicked"), "{name}: {told}");
+        assert!(!path.with_extension("html").exists(), "no page of nothing");
+    }
 }

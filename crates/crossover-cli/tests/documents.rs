@@ -42,6 +42,9 @@ fn links_between_documents_lead_somewhere() {
         "docs/configuration.md",
         "docs/exactness.md",
         "docs/json.md",
+        "docs/memory.md",
+        "docs/monitoring.md",
+        "docs/profiling.md",
         "docs/placement.md",
         "crates/crossover-plan/README.md",
     ] {

@@ -208,6 +208,10 @@ impl Backend for CpuBackend {
         true
     }
 
+    fn held(&self) -> Option<(u64, u64)> {
+        Some(self.pool.held())
+    }
+
     fn memory(&self) -> Option<DeviceMemory> {
         let used = self.pool.stats();
         let reserved = used.live + used.cached;

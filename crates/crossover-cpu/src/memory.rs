@@ -258,6 +258,11 @@ impl Pool {
         SMALL_BLOCKS.with_borrow_mut(|small| *small = Small { lists: Default::default() });
     }
 
+    /// Bytes in use, and the most that were at once.
+    pub fn held(&self) -> (u64, u64) {
+        (self.live.load(Ordering::Relaxed), self.peak.load(Ordering::Relaxed))
+    }
+
     /// The counters.
     pub fn stats(&self) -> MemoryStats {
         MemoryStats {

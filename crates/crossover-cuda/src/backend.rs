@@ -389,6 +389,12 @@ impl Backend for CudaBackend {
         }
     }
 
+    fn is_lost(&self) -> bool {
+        self.open
+            .get()
+            .is_some_and(|open| open.as_ref().is_ok_and(|open| open.is_lost.load(Ordering::Relaxed)))
+    }
+
     fn timed(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Arc<dyn Timing>>> {
         let open = self.device("timing")?;
         let failed = |error| open.failed("timing", error);

@@ -6,7 +6,10 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use crossover_plan::kernel::{Fused, Kind, StepOp, Window};
-use crossover_runtime::{Address, Block, Error, Result, Stream, Streamed};
+use crossover_runtime::{
+    Address, Block, Error, Result, Stream, Streamed,
+    trace::{self, Moment, Timing},
+};
 use smallvec::SmallVec;
 
 use crate::{
@@ -136,6 +139,10 @@ pub(crate) fn run(
     let mark = open.gpu.mark().map_err(fail)?;
     // The memory may have belonged to a kernel that is still running.
     mark.set(Lane::Compute).and_then(|()| mark.hold(Lane::Up)).map_err(fail)?;
+    let records = trace::is_on();
+    let begin = |lane| records.then(|| open.transfers.clock.begin(&open.gpu, lane)).transpose().map_err(fail);
+    let (asked, up) = (Moment::now(), begin(Lane::Up)?);
+    let (mut back, mut timings): (_, Vec<Arc<dyn Timing>>) = (None, Vec::new());
     // All parts are handed over at once, so that nobody waits between one and the next.
     let mut going: VecDeque<SmallVec<[Pending; 2]>> = VecDeque::new();
     for (start, count) in parts.clone() {
@@ -159,17 +166,32 @@ pub(crate) fn run(
         let inputs: SmallVec<[u64; 4]> =
             addresses.iter().zip(&pointwise.inputs).map(|(a, size)| a + (start * size) as u64).collect();
         let at = start * pointwise.output;
+        let begun = begin(Lane::Compute)?;
         // SAFETY: the executor checked the kernel against blocks of these sizes; the part lies inside them.
         unsafe { kernel.queue_part(&inputs, result + at as u64, count, pointwise.points, work.scalars) }
             .map_err(fail)?;
+        if let Some(begun) = begun {
+            timings.push(begun.end().map_err(fail)?);
+        }
         mark.set(Lane::Compute).and_then(|()| mark.hold(Lane::Down)).map_err(fail)?;
+        if back.is_none() {
+            back = begin(Lane::Down)?.map(|begun| (Moment::now(), begun));
+        }
         coming.push(down.begin(to + at, result + at as u64, count * pointwise.output));
+    }
+    // All pieces on their way up were queued before the last kernel.
+    if let Some(begun) = up {
+        let bytes: usize = work.inputs.iter().map(|input| input.len()).sum();
+        open.transfers.noted(asked, Lane::Up, false, bytes, begun).map_err(fail)?;
     }
     for pending in coming {
         pending.wait().map_err(fail)?;
     }
+    if let Some((asked, begun)) = back {
+        open.transfers.noted(asked, Lane::Down, true, work.to.len(), begun).map_err(fail)?;
+    }
     kernel.launched();
     let mut blocks = std::mem::take(&mut taken.blocks);
     let output = blocks.pop().ok_or_else(|| Error::Internal("a run without a result".to_string()))?;
-    Ok(Some(Streamed { inputs: blocks.into_iter().collect(), output }))
+    Ok(Some(Streamed { inputs: blocks.into_iter().collect(), output, timings }))
 }

@@ -19,11 +19,50 @@ use crate::{Gpu, Result, driver::driver, queue::Lane};
 /// Spans that share an anchor.
 const SHARED: u32 = 256;
 
+/// Events kept for reuse at most: making one takes about as long as using it.
+const KEPT: usize = 4096;
+
+/// Events that nobody needs at the moment.
+#[derive(Debug, Default)]
+struct Pool(Mutex<Vec<Idle>>);
+
+/// An event that no stamp has.
+#[derive(Debug)]
+struct Idle {
+    gpu: Gpu,
+    event: sys::CUevent,
+}
+
+// SAFETY: a handle that the thread-safe driver looks up.
+unsafe impl Send for Idle {}
+// SAFETY: as above.
+unsafe impl Sync for Idle {}
+
+impl Idle {
+    fn new(gpu: &Gpu) -> Result<Idle> {
+        gpu.bind()?;
+        let event =
+            result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(driver("cuEventCreate"))?;
+        Ok(Idle { gpu: gpu.clone(), event })
+    }
+}
+
+impl Drop for Idle {
+    fn drop(&mut self) {
+        let _ = self.gpu.bind();
+        // SAFETY: created by `Idle::new`, destroyed once.
+        let _ = unsafe { result::event::destroy(self.event) };
+    }
+}
+
 /// A moment of the device.
 #[derive(Debug)]
 struct Stamp {
     gpu: Gpu,
     event: sys::CUevent,
+    /// The event itself, which goes back to where it came from.
+    idle: Option<Idle>,
+    pool: Arc<Pool>,
 }
 
 // SAFETY: a handle that the thread-safe driver looks up.
@@ -33,11 +72,15 @@ unsafe impl Sync for Stamp {}
 
 impl Stamp {
     /// Queues a stamp on a lane.
-    fn new(gpu: &Gpu, lane: Lane) -> Result<Stamp> {
+    fn new(pool: &Arc<Pool>, gpu: &Gpu, lane: Lane) -> Result<Stamp> {
         gpu.bind()?;
-        let event =
-            result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(driver("cuEventCreate"))?;
-        let stamp = Stamp { gpu: gpu.clone(), event };
+        let kept = pool.0.lock().pop();
+        let idle = match kept {
+            Some(idle) => idle,
+            None => Idle::new(gpu)?,
+        };
+        let event = idle.event;
+        let stamp = Stamp { gpu: gpu.clone(), event, idle: Some(idle), pool: pool.clone() };
         // SAFETY: event and stream are valid.
         unsafe { result::event::record(event, gpu.lane(lane)) }.map_err(driver("cuEventRecord"))?;
         Ok(stamp)
@@ -59,9 +102,15 @@ impl Stamp {
 
 impl Drop for Stamp {
     fn drop(&mut self) {
-        let _ = self.gpu.bind();
-        // SAFETY: created by `Stamp::new`, destroyed once.
-        let _ = unsafe { result::event::destroy(self.event) };
+        let Some(idle) = self.idle.take() else { return };
+        let mut kept = self.pool.0.lock();
+        if kept.len() < KEPT {
+            kept.push(idle);
+            return;
+        }
+        // Destroyed after the lock.
+        drop(kept);
+        drop(idle);
     }
 }
 
@@ -94,8 +143,14 @@ impl Anchor {
 }
 
 /// The anchor in use: of which session, and by how many spans.
+type InUse = Option<(u64, u32, Arc<Anchor>)>;
+
+/// Tells when the device did something.
 #[derive(Debug, Default)]
-pub(crate) struct Clock(Mutex<Option<(u64, u32, Arc<Anchor>)>>);
+pub(crate) struct Clock {
+    anchor: Mutex<InUse>,
+    pool: Arc<Pool>,
+}
 
 impl Clock {
     fn anchor(&self, gpu: &Gpu) -> Result<Arc<Anchor>> {
@@ -105,27 +160,30 @@ impl Clock {
             (found.0, found.1, found.2.clone())
         };
         // The lock is not held while anything is waited for.
-        let found = self.0.lock().as_mut().map(used);
+        let found = self.anchor.lock().as_mut().map(used);
         let anchor = match found {
             Some((of, uses, anchor)) if of == session && uses < SHARED => return Ok(anchor),
             Some((of, _, before)) if of == session => {
-                Anchor { stamp: Stamp::new(gpu, Lane::Compute)?, before: Some(before), at: OnceLock::new() }
+                let stamp = Stamp::new(&self.pool, gpu, Lane::Compute)?;
+                Anchor { stamp, before: Some(before), at: OnceLock::new() }
             }
             _ => {
-                let stamp = Stamp::new(gpu, Lane::Compute)?;
+                let stamp = Stamp::new(&self.pool, gpu, Lane::Compute)?;
                 stamp.wait()?;
                 Anchor { stamp, before: None, at: OnceLock::from(Instant::now()) }
             }
         };
         let anchor = Arc::new(anchor);
-        *self.0.lock() = Some((session, 0, anchor.clone()));
+        // What it replaces gives its event back, which is no work for a lock.
+        let old = self.anchor.lock().replace((session, 0, anchor.clone()));
+        drop(old);
         Ok(anchor)
     }
 
     /// The beginning of something that is about to be queued on a lane.
     pub(crate) fn begin(&self, gpu: &Gpu, lane: Lane) -> Result<Begun> {
         let anchor = self.anchor(gpu)?;
-        Ok(Begun { anchor, start: Stamp::new(gpu, lane)?, lane })
+        Ok(Begun { anchor, start: Stamp::new(&self.pool, gpu, lane)?, lane })
     }
 }
 
@@ -139,7 +197,7 @@ pub(crate) struct Begun {
 impl Begun {
     /// All of it has been queued.
     pub(crate) fn end(self) -> Result<Arc<dyn Timing>> {
-        let end = Stamp::new(&self.start.gpu, self.lane)?;
+        let end = Stamp::new(&self.start.pool, &self.start.gpu, self.lane)?;
         Ok(Arc::new(Timed { anchor: self.anchor, start: self.start, end }))
     }
 }

@@ -24,7 +24,7 @@ use crate::{
     blocks::Blocks,
     crew::{Crew, Direction, Pending},
     queue::{Lane, Mark},
-    timing::Clock,
+    timing::{Begun, Clock},
 };
 
 /// Largest copy that goes through the ring, and the size of its blocks.
@@ -109,9 +109,21 @@ impl Transfers {
         }
         let (start, begun) = (Moment::now(), self.clock.begin(&self.gpu, lane)?);
         copy()?;
+        self.noted(start, lane, down, bytes, begun)
+    }
+
+    /// Tells a session about a copy that has been queued on a lane since a moment.
+    pub(crate) fn noted(
+        &self,
+        asked: Moment,
+        lane: Lane,
+        down: bool,
+        bytes: usize,
+        begun: Begun,
+    ) -> Result<()> {
         let way = if down { (self.device, Device::HOST) } else { (Device::HOST, self.device) };
         let queue = Queue { device: self.device, purpose: lane.purpose() };
-        trace::transfer(start, bytes as u64, way, Some((queue, begun.end()?)));
+        trace::transfer(asked, bytes as u64, way, Some((queue, begun.end()?)));
         Ok(())
     }
 

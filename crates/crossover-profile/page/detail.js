@@ -54,6 +54,9 @@ const Detail = (() => {
       facts([
         ["Track", String(track.name ?? spans.track[row])],
         ...lines(trace, row).map(([name, value]) => [name[0].toUpperCase() + name.slice(1), value]),
+        Trace.line(trace, row) !== null ? ["Asked for at", Trace.line(trace, row)] : null,
+        launch >= 0 && launches.live[launch] > 0
+          ? ["Arrays on its device", `${Format.bytes(launches.live[launch])}, at most ${Format.bytes(launches.peak[launch])} until then`] : null,
         path.length > 0 ? ["Scope", path.join(" › ")] : null,
         launch >= 0 && launches.reason[launch] >= 0 ? ["Placed here", Trace.string(trace, launches.reason[launch])] : null,
         prediction(trace, row),

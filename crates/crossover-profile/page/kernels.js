@@ -21,6 +21,7 @@ const Kernels = (() => {
       { key: "spread", label: "Spread", title: "Half the distance between the 10th and the 90th percentile, against the median", numeric: true,
         value: (row) => row.spread, cell: (row) => (row.spread === null ? "–" : `±${Format.percent(row.spread)}`) },
       figure("bytes", "Bytes", "Read and written by a launch, on average", Format.bytes),
+      figure("live", "Live", "Most that arrays held on its device at a launch, its results included", Format.bytes),
       figure("rate", "Bandwidth", "Bytes by the mean time", Format.rate),
       figure("flopRate", "Arithmetic", "Operations by the mean time", Format.flops),
       { key: "roof", label: "of roof", title: "The least time that the measured roofs of the device allow, against the mean", numeric: true,
@@ -73,7 +74,8 @@ const Kernels = (() => {
   // One sentence on what limits a kernel.
   function verdict(row) {
     const sizes = row.kernels.size > 1 ? ` over arrays of ${Format.count(row.kernels.size)} sizes` : "";
-    const times = `${Format.plural(row.count, "launch", "launches")}${sizes} from ${Format.time(row.least)} to ${Format.time(row.most)}.`;
+    const times = `${Format.plural(row.count, "launch", "launches")}${sizes} from ${Format.time(row.least)} to ${Format.time(row.most)}, after ${Format.time(row.queued)} in the queue on average.` +
+      (row.peak === null ? "" : ` Arrays on its device had held ${Format.bytes(row.peak)} at most.`);
     if (row.roof === null) return `${times} No roof was measured for this device and type, so there is no fraction of it.`;
     const limit = row.bound === "memory" ? "memory bandwidth" : "arithmetic";
     return `${times} Bound by ${limit}; it reaches ${Format.percent(row.roof)} of what the device was measured to allow.`;

@@ -58,6 +58,7 @@ const Stats = (() => {
       spread: count > 1 && middle > 0 ? (quantile(durations, 0.9) - quantile(durations, 0.1)) / 2 / middle : null,
       least: durations[0], most: durations[count - 1],
       bytes: bytes > 0 ? bytes / count : null, flops: flops > 0 ? flops / count : null,
+      live: group.live > 0 ? group.live : null, peak: group.peak > 0 ? group.peak : null, queued: group.queued / count,
       rate: rate(bytes), flopRate: rate(flops),
       intensity: bytes > 0 && flops > 0 ? flops / bytes : null,
       roof: least !== null && total > 0 ? least / total : null,
@@ -80,12 +81,18 @@ const Stats = (() => {
       let group = known.get(short);
       if (!group) {
         const key = `${names[kernel]} ${device}`;
-        group = groups.get(key) ?? { device, kernels: new Map(), durations: [] };
+        group = groups.get(key) ?? { device, kernels: new Map(), durations: [], live: 0, peak: 0, queued: 0 };
         groups.set(key, group);
         known.set(short, group);
       }
       group.kernels.set(kernel, (group.kernels.get(kernel) ?? 0) + 1);
       group.durations.push(spans.duration[row]);
+      const launch = spans.launch[row];
+      if (launch >= 0) {
+        group.live = Math.max(group.live, trace.launches.live[launch]);
+        group.peak = Math.max(group.peak, trace.launches.peak[launch]);
+        group.queued += Math.max(0, spans.start[row] - trace.launches.queued[launch]);
+      }
     }
     return [...groups.values()].map((group) => figures(trace, group)).sort((one, other) => other.total - one.total);
   }

@@ -78,8 +78,9 @@ const Trace = (() => {
     }
     if (source === null || typeof source !== "object") fail(`The trace is damaged: the table “${name}” is ${describe(source)}.`);
     let first = null;
-    for (const [column, { type, limit, least = -1 }] of Object.entries(columns)) {
-      const values = source[column];
+    for (const [column, { type, limit, least = -1, missing }] of Object.entries(columns)) {
+      // Files of earlier programs lack some columns.
+      const values = source[column] ?? (missing === undefined ? undefined : new Array(result.count).fill(missing));
       if (!Array.isArray(values)) fail(`The trace is damaged: ${name}.${column} should be a list, and is ${describe(values)}.`);
       if (first === null) {
         first = column;
@@ -152,7 +153,7 @@ const Trace = (() => {
     const spans = table(root, "spans", {
       start: size, duration: size, track: { type: "row", limit: tracks.length, least: 0 }, kind: { type: "list" }, name: text_,
       parent: { type: "row", limit: count("spans", "start") }, kernel: { type: "row", limit: count("kernels", "name") },
-      launch: { type: "row", limit: count("launches", "kernel") }, bytes: size,
+      launch: { type: "row", limit: count("launches", "kernel") }, bytes: size, place: { ...text_, missing: -1 },
     }, true);
     ordered("spans.start", spans.start);
     spans.kind = kinds(spans);
@@ -167,7 +168,7 @@ const Trace = (() => {
       kernels: table(root, "kernels", { name: text_, form: text_, text: text_, read: size, written: size, flops: size, dtype: text_ }),
       launches: table(root, "launches", {
         kernel: { type: "row", limit: count("kernels", "name"), least: 0 }, device, queued: size, reason: text_,
-        predicted: { type: "list" }, moved: size,
+        predicted: { type: "list" }, moved: size, live: { ...size, missing: 0 }, peak: { ...size, missing: 0 },
       }),
       transfers: root.transfers === undefined ? null
         : table(root, "transfers", { span: { type: "row", limit: spans.count, least: 0 }, from: device, to: device }),
@@ -180,6 +181,12 @@ const Trace = (() => {
   }
 
   const string = (trace, number) => (number < 0 ? "" : String(trace.strings[number]));
+  // The line of the program that asked for a span, or for what asked for it; a damaged file's chains end.
+  function line(trace, row) {
+    const { place, parent } = trace.spans;
+    for (let at = row, left = 1000; at >= 0 && left > 0; at = parent[at], left -= 1) if (place[at] >= 0) return string(trace, place[at]);
+    return null;
+  }
   const isHost = (trace, device) => device <= 0 || trace.devices[device]?.kind === "cpu";
   const device = (trace, number) => trace.devices[number]?.name ?? `device ${number}`;
 
@@ -201,5 +208,5 @@ const Trace = (() => {
     return side(trace, trace.tracks[trace.spans.track[row]].device ?? 0);
   }
 
-  return { parse, string, isHost, device, place, side, colour, KINDS, KIND_NAMES, PARTS, KERNEL: 2, COPY: 3, COMPILE: 4 };
+  return { parse, string, line, isHost, device, place, side, colour, KINDS, KIND_NAMES, PARTS, KERNEL: 2, COPY: 3, COMPILE: 4 };
 })();

@@ -47,22 +47,93 @@ fn scope_of(trace: &Trace, row: usize) -> Option<&str> {
     None
 }
 
+/// Copies in one direction: how long, how many, how many bytes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Copies {
+    time: u64,
+    count: u64,
+    bytes: u64,
+}
+
+impl Copies {
+    fn add(&mut self, trace: &Trace, row: usize) {
+        self.time = self.time.saturating_add(trace.spans.duration[row]);
+        self.count += 1;
+        self.bytes = self.bytes.saturating_add(trace.spans.bytes[row]);
+    }
+}
+
+/// The line that asked for most of the copies to or from the host, with those.
+fn busiest(trace: &Trace, to_host: bool) -> Option<(&str, Copies)> {
+    let mut by_line: HashMap<&str, Copies> = HashMap::new();
+    for (at, &row) in trace.transfers.span.iter().enumerate() {
+        let row = row as usize;
+        if (trace.transfers.to[at] == 0) == to_host
+            && let Some(place) = trace.place_of(row)
+        {
+            let entry = by_line.entry(place).or_default();
+            entry.add(trace, row);
+        }
+    }
+    by_line.into_iter().max_by_key(|(line, copies)| (copies.time, *line))
+}
+
 fn copies(trace: &Trace) -> Option<Advice> {
-    let mut by_scope: HashMap<Option<&str>, (u64, u64, u64)> = HashMap::new();
+    let mut by_scope: HashMap<Option<&str>, Copies> = HashMap::new();
     for row in rows(trace, "t") {
         let entry = by_scope.entry(scope_of(trace, row)).or_default();
-        *entry = (entry.0 + trace.spans.duration[row], entry.1 + 1, entry.2 + trace.spans.bytes[row]);
+        entry.add(trace, row);
     }
-    let (place, (time, count, bytes)) =
-        by_scope.into_iter().max_by_key(|(name, (time, ..))| (*time, *name))?;
-    let part = share(trace, trace.breakdown.transfer_ns);
+    let (place, all) = by_scope.into_iter().max_by_key(|(name, copies)| (copies.time, *name))?;
     let place = place.map_or_else(|| "outside of all scopes".to_string(), |name| format!("in `{name}`"));
+    let megabytes = |copies: Copies| copies.bytes as f64 / 1e6;
+    let mut evidence = format!(
+        "{} copies {place} moved {:.1} MB in {}",
+        all.count,
+        megabytes(all),
+        duration(all.time as f64)
+    );
+    let (down, up) = (busiest(trace, true), busiest(trace, false));
+    for (line, copies, what) in
+        down.iter().map(|d| (d.0, d.1, "to the host")).chain(up.iter().map(|u| (u.0, u.1, "to a device")))
+    {
+        evidence.push_str(&format!(
+            "; {line} asked for {} of {:.1} MB {what}",
+            copies.count,
+            megabytes(copies)
+        ));
+    }
+    let suggestion = match (down, up) {
+        // There and back about as often: a round trip.
+        (Some((from, down)), Some((back, up))) if down.count.max(2) <= 4 * up.count && up.count <= 4 * down.count => {
+            format!(
+                "keep it on the GPU until {back}: what {from} fetches, {back} sends back; write what lies between as array operations, \
+                 and fetch only final results"
+            )
+        }
+        (Some((line, copies)), _) if copies.time >= up.map_or(0, |(_, up)| up.time) => {
+            format!("keep arrays on the device between steps: {line} fetches them {} times, ask for values once, at the end", copies.count)
+        }
+        (_, Some((line, _))) => {
+            format!("start from `to_device` before {line}: operands that stay on the device are not sent again")
+        }
+        _ => "keep arrays on the device between steps: call `to_vec`, `item` or printing only on final results, or start from `to_device`".to_string(),
+    };
     advice(
-        part,
-        format!("{} of the time is spent on copies alone", percent(part)),
-        format!("{count} copies {place} moved {:.1} MB in {}", bytes as f64 / 1e6, duration(time as f64)),
-        "keep arrays on the device between steps: call `to_vec`, `item` or printing only on final results, or start from `to_device`",
+        share(trace, trace.breakdown.transfer_ns),
+        "copies while nothing is computed".to_string(),
+        evidence,
+        &suggestion,
     )
+}
+
+/// The line that most spans of a kind are asked for by, and how many of them.
+fn line_of<'a>(trace: &'a Trace, kind: &'a str) -> Option<(&'a str, usize)> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    rows(trace, kind)
+        .filter_map(|row| trace.place_of(row))
+        .for_each(|line| *counts.entry(line).or_default() += 1);
+    counts.into_iter().max_by_key(|&(line, count)| (count, line))
 }
 
 fn compiling(trace: &Trace) -> Option<Advice> {
@@ -70,7 +141,7 @@ fn compiling(trace: &Trace) -> Option<Advice> {
     let part = share(trace, trace.breakdown.compile_ns);
     advice(
         part,
-        format!("{} of the time waits for a compiler", percent(part)),
+        "waiting for a compiler".to_string(),
         format!("{count} kernels were compiled, {} in all", duration(trace.breakdown.compile_ns as f64)),
         "compiled kernels are kept on disk: the next run of the same program compiles nothing if the cache directory can be written",
     )
@@ -85,10 +156,14 @@ fn small(trace: &Trace) -> Option<Advice> {
     if kernels.is_empty() || mean > SMALL {
         return None;
     }
+    let mut evidence = format!("{} kernels took {} on average", kernels.len(), duration(mean));
+    if let Some((line, count)) = line_of(trace, "e") {
+        evidence.push_str(&format!("; {line} asked for {count} evaluations"));
+    }
     advice(
         part,
-        format!("{} of the time goes into starting small kernels", percent(part)),
-        format!("{} kernels took {} on average", kernels.len(), duration(mean)),
+        "starting small kernels".to_string(),
+        evidence,
         "compute on larger arrays at once (a leading axis for the batch), and ask for values once at the end instead of after each step",
     )
 }
@@ -100,7 +175,7 @@ fn outside(trace: &Trace) -> Option<Advice> {
     }
     advice(
         part,
-        format!("{} of the time is not spent in array code", percent(part)),
+        "time outside of array code".to_string(),
         format!("between evaluations the program itself takes {}", duration(trace.breakdown.rest_ns as f64)),
         "name parts of the program with `scope(…)` to see which; no kernel can make these faster",
     )
@@ -115,8 +190,13 @@ fn replanned(trace: &Trace) -> Option<Advice> {
     let part = share(trace, time);
     advice(
         part,
-        format!("{} of the time is spent on planning", percent(part)),
-        format!("{plans} plans were made for {evaluations} evaluations"),
+        "planning again and again".to_string(),
+        match line_of(trace, "p") {
+            Some((line, count)) => {
+                format!("{plans} plans were made for {evaluations} evaluations, {count} of them at {line}")
+            }
+            None => format!("{plans} plans were made for {evaluations} evaluations"),
+        },
         "plans are kept for graphs that repeat: build the same expression each time, with the same number of steps between evaluations",
     )
 }
@@ -138,7 +218,7 @@ fn regrets(trace: &Trace) -> Option<Advice> {
     let part = share(trace, lost);
     advice(
         part,
-        format!("{} of the time may be due to where kernels ran", percent(part)),
+        "kernels that another device may run faster".to_string(),
         format!(
             "{count} kernels took longer than predicted for the best device, `{}` most of all",
             trace.name_of(row)
@@ -147,34 +227,56 @@ fn regrets(trace: &Trace) -> Option<Advice> {
     )
 }
 
+/// Launches of a kernel on a device.
+#[derive(Debug, Default)]
+struct Launched {
+    time: u64,
+    count: u64,
+    /// Nanoseconds that they need at least, if that is known of all.
+    roof: Option<f64>,
+    /// The longest one: its duration and its row.
+    slowest: (u64, usize),
+}
+
 /// Kernels that take much of the time and use little of the machine.
 fn slow_kernels(trace: &Trace) -> Vec<Advice> {
-    let mut times: HashMap<(i64, u32), (u64, u64)> = HashMap::new();
+    // Launches of one kernel over arrays of several sizes count together.
+    let mut groups: HashMap<(u32, u32), Launched> = HashMap::new();
     for row in rows(trace, "k") {
-        let Ok(launch) = usize::try_from(trace.spans.launch[row]) else { continue };
-        let entry = times.entry((trace.spans.kernel[row], trace.launches.device[launch])).or_default();
-        *entry = (entry.0 + trace.spans.duration[row], entry.1 + 1);
+        let (Ok(launch), Ok(kernel)) =
+            (usize::try_from(trace.spans.launch[row]), usize::try_from(trace.spans.kernel[row]))
+        else {
+            continue;
+        };
+        let device = trace.launches.device[launch];
+        let group = groups.entry((trace.kernels.name[kernel], device)).or_default();
+        let roof = trace.roof(kernel, device as usize);
+        group.time += trace.spans.duration[row];
+        group.count += 1;
+        group.roof = if group.count == 1 { roof } else { group.roof.zip(roof).map(|(a, b)| a + b) };
+        group.slowest = group.slowest.max((trace.spans.duration[row], row));
     }
     let mut out = Vec::new();
-    for ((kernel, device), (time, count)) in times {
+    for ((name, _), Launched { time, count, roof, slowest }) in groups {
         let part = share(trace, time);
-        let Some(roof) = trace.roof(kernel as usize, device as usize) else { continue };
-        let reached = roof * count as f64 / time.max(1) as f64;
+        let Some(roof) = roof else { continue };
+        let reached = roof / time.max(1) as f64;
         if part < 0.1 || reached > 0.3 {
             continue;
         }
-        let name = trace.string(trace.kernels.name[kernel as usize]);
+        let line =
+            trace.place_of(slowest.1).map_or_else(String::new, |line| format!(", the slowest at {line}"));
         out.push(Advice {
             share: part,
-            title: format!("`{name}` takes {} of the time at {} of what the device can", percent(part), percent(reached)),
+            title: format!("`{}` at {} of what the device can", trace.string(name), percent(reached)),
             evidence: format!(
-                "{count} launches took {} each; its bytes and operations need {}",
+                "{count} launches took {} each{line}; their bytes and operations need {}",
                 duration(time as f64 / count as f64),
-                duration(roof)
+                duration(roof / count as f64)
             ),
             suggestion: "small launches leave most of a device idle, and strided operands waste its bandwidth: batch the former, copy the latter once"
                 .to_string(),
-            kernel,
+            kernel: trace.spans.kernel[slowest.1],
         });
     }
     out.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.title.cmp(&b.title)));

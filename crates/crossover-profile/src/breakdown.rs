@@ -21,13 +21,51 @@ pub struct Breakdown {
     pub rest_ns: u64,
 }
 
+/// How much of the copying happened while kernels ran, in nanoseconds; from [`Trace::overlap`](crate::Trace::overlap).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overlap {
+    /// Time during which something was copied.
+    pub copies_ns: u64,
+    /// Time during which a kernel ran.
+    pub kernels_ns: u64,
+    /// Time during which both happened.
+    pub both_ns: u64,
+}
+
+impl Overlap {
+    pub(crate) fn of(spans: &Spans) -> Overlap {
+        let mut edges: Vec<(u64, usize, i64)> = Vec::new();
+        for row in 0..spans.len() {
+            let class = match spans.kind[row].as_str() {
+                "t" => 0,
+                "k" => 1,
+                _ => continue,
+            };
+            edges.push((spans.start[row], class, 1));
+            edges.push((spans.start[row].saturating_add(spans.duration[row]), class, -1));
+        }
+        edges.sort_unstable();
+        let (mut out, mut open, mut before) = (Overlap::default(), [0i64; 2], 0);
+        for (at, class, change) in edges {
+            let (copies, kernels) = (open[0] > 0, open[1] > 0);
+            out.copies_ns += if copies { at - before } else { 0 };
+            out.kernels_ns += if kernels { at - before } else { 0 };
+            out.both_ns += if copies && kernels { at - before } else { 0 };
+            before = at;
+            open[class] += change;
+        }
+        out
+    }
+}
+
 /// What a moment can count for, the first that applies.
 const CLASSES: usize = 5;
 
 impl Breakdown {
     /// All of it.
     pub fn total(&self) -> u64 {
-        self.cpu_ns + self.gpu_ns + self.transfer_ns + self.compile_ns + self.overhead_ns + self.rest_ns
+        // A file may say anything.
+        self.parts().into_iter().fold(0, |sum, (_, part)| sum.saturating_add(part))
     }
 
     /// The parts with their names, in order.
@@ -88,6 +126,7 @@ mod tests {
             out.kind.push(kind.to_string());
             out.start.push(start);
             out.duration.push(duration);
+            out.place.push(-1);
         }
         out
     }
@@ -116,6 +155,22 @@ mod tests {
         };
         assert_eq!(seen, expected);
         assert_eq!(seen.total(), 100);
+    }
+
+    #[test]
+    fn what_overlaps_counts_once() {
+        // Two copies at once from 0 to 30, a kernel from 20 to 50, another beside it, and a copy alone at the end.
+        let rows = [
+            (0, "t", 0, 30),
+            (0, "t", 10, 10),
+            (1, "k", 20, 30),
+            (1, "k", 25, 10),
+            (0, "t", 60, 5),
+            (0, "e", 0, 99),
+        ];
+        let seen = Overlap::of(&spans(&rows));
+        assert_eq!(seen, Overlap { copies_ns: 35, kernels_ns: 30, both_ns: 10 });
+        assert_eq!(Overlap::of(&Spans::default()), Overlap::default());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crossover_array::Runtime;
 use crossover_plan::{Class, Width};
 use crossover_runtime::{
     Device, Made,
-    trace::{Kind, Recording, Span, Track as Recorded, Work},
+    trace::{Kind, Seen, Span, Track as Recorded, Work},
 };
 
 use crate::{
@@ -37,7 +37,7 @@ impl Strings {
 }
 
 /// The trace of a recording on a runtime.
-pub(crate) fn trace(name: &str, recording: &Recording, runtime: &Runtime) -> Trace {
+pub(crate) fn trace(name: &str, recording: &Seen, runtime: &Runtime) -> Trace {
     let mut trace = Trace {
         format: FORMAT.to_string(),
         version: VERSION,
@@ -79,6 +79,8 @@ pub(crate) fn trace(name: &str, recording: &Recording, runtime: &Runtime) -> Tra
         spans.kernel.push(kernel);
         spans.launch.push(launch);
         spans.bytes.push(span.bytes);
+        let place = span.place.map(|place| strings.number(&format!("{}:{}", place.file(), place.line())));
+        spans.place.push(place.map_or(-1, i64::from));
         if let Some((from, to)) = span.way {
             trace.transfers.span.push(trace.spans.len() as u32 - 1);
             trace.transfers.from.push(from.0 as u32);
@@ -163,6 +165,8 @@ fn launched(trace: &mut Trace, strings: &mut Strings, kernel: u32, span: &Span, 
     launches.reason.push(strings.number(&reason));
     launches.predicted.push(predicted);
     launches.moved.push(work.moved);
+    launches.live.push(work.live);
+    launches.peak.push(work.peak);
     launches.len() as i64 - 1
 }
 

@@ -22,6 +22,7 @@ mod advice;
 mod breakdown;
 pub mod export;
 mod gather;
+pub mod metrics;
 pub mod page;
 mod problem;
 mod session;
@@ -29,7 +30,7 @@ mod summary;
 mod table;
 mod trace;
 
-pub use breakdown::Breakdown;
+pub use breakdown::{Breakdown, Overlap};
 pub use crossover_runtime::trace::{Scope, scope};
 pub use problem::Problem;
 pub use session::{Session, profile};

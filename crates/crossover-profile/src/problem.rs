@@ -2,7 +2,22 @@
 
 /// Why a text is no trace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Problem {
+    /// The file cannot be read.
+    #[error("{file} cannot be read: {why}")]
+    Unreadable {
+        /// Which.
+        file: String,
+        /// What the system says.
+        why: String,
+    },
+    /// It is no text at all.
+    #[error("this is no trace of crossover but {found}")]
+    Binary {
+        /// What it looks like.
+        found: String,
+    },
     /// It is not JSON.
     #[error("this is not JSON: {why} (line {line}, column {column})")]
     NotJson {

@@ -61,6 +61,9 @@ table! {
         launch: i64,
         /// Bytes read and written, or copied.
         bytes: u64,
+        /// Number of a string, the line of the program that asked for it, or −1.
+        #[serde(default)]
+        place: i64,
     }
 }
 
@@ -99,6 +102,12 @@ table! {
         predicted: Vec<u64>,
         /// Bytes that were copied for it.
         moved: u64,
+        /// Bytes of arrays on its device when it was launched, its results included; 0 where nobody counted.
+        #[serde(default)]
+        live: u64,
+        /// The most that had been live there until then.
+        #[serde(default)]
+        peak: u64,
     }
 }
 

@@ -4,7 +4,9 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Breakdown, Events, Kernels, Launches, Memory, Problem, Spans, Transfers, table::check_rows};
+use crate::{
+    Breakdown, Events, Kernels, Launches, Memory, Overlap, Problem, Spans, Transfers, table::check_rows,
+};
 
 /// What `format` says in a trace file.
 pub(crate) const FORMAT: &str = "crossover-trace";
@@ -143,10 +145,54 @@ impl Trace {
         self.spans.name.get(span).map_or("", |&name| self.string(name))
     }
 
+    /// How much of the copying happened while kernels ran.
+    ///
+    /// ```
+    /// use crossover_array::Array;
+    /// let (_, trace) = crossover_profile::profile("exp", || Array::linspace(0.0, 1.0, 100_000).exp().eval().map(drop));
+    /// let overlap = trace.overlap();
+    /// assert!(overlap.kernels_ns > 0 && overlap.both_ns <= overlap.copies_ns);
+    /// ```
+    pub fn overlap(&self) -> Overlap {
+        Overlap::of(&self.spans)
+    }
+
     /// As JSON, without blanks.
     pub fn to_json(&self) -> String {
         // Strings, numbers and lists of them always have a form in JSON.
         serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Reads a file that [`save`](Trace::save) wrote.
+    ///
+    /// ```
+    /// use crossover_profile::Trace;
+    /// let error = Trace::load("/nowhere/trace.json").unwrap_err();
+    /// assert!(error.to_string().starts_with("/nowhere/trace.json cannot be read: "));
+    /// ```
+    pub fn load(path: impl AsRef<Path>) -> Result<Trace, Problem> {
+        let path = path.as_ref();
+        let unreadable = |error: std::io::Error| Problem::Unreadable {
+            file: path.display().to_string(),
+            why: error.to_string(),
+        };
+        Trace::from_bytes(&std::fs::read(path).map_err(unreadable)?)
+    }
+
+    /// From the bytes of a file, whatever they are.
+    ///
+    /// ```
+    /// use crossover_profile::Trace;
+    /// let error = Trace::from_bytes(b"\x1f\x8b\x08\x00rest").unwrap_err();
+    /// assert_eq!(error.to_string(), "this is no trace of crossover but a file packed by gzip: unpack it first");
+    /// ```
+    pub fn from_bytes(bytes: &[u8]) -> Result<Trace, Problem> {
+        // Editors of some systems put a mark in front.
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Trace::from_json(text),
+            Err(error) => Err(Problem::Binary { found: binary(bytes, error.valid_up_to()) }),
+        }
     }
 
     /// From JSON. Whatever the text is, what comes back can be drawn: all numbers name things that exist.
@@ -175,10 +221,43 @@ impl Trace {
             Some(found) => return Err(Problem::Newer { found, known: VERSION }),
             None => return Err(Problem::Damaged { what: "it has no version".to_string() }),
         }
-        let trace: Trace =
+        let mut trace: Trace =
             serde_json::from_str(text).map_err(|error| Problem::Damaged { what: error.to_string() })?;
+        trace.complete();
         trace.check()?;
         Ok(trace)
+    }
+
+    /// Fills columns that files of earlier programs lack.
+    fn complete(&mut self) {
+        let (spans, launches) = (self.spans.len(), self.launches.len());
+        if self.spans.place.is_empty() {
+            self.spans.place.resize(spans, -1);
+        }
+        for column in [&mut self.launches.live, &mut self.launches.peak] {
+            if column.is_empty() {
+                column.resize(launches, 0);
+            }
+        }
+    }
+
+    /// The line of the program that asked for a span, or for what asked for it, as `src/main.rs:12`.
+    ///
+    /// ```
+    /// use crossover_array::Array;
+    /// let (_, trace) = crossover_profile::profile("exp", || Array::linspace(0.0, 1.0, 100_000).exp().to_vec::<f64>());
+    /// let kernel = trace.spans.kind.iter().position(|kind| kind == "k").expect("a kernel ran");
+    /// assert!(trace.place_of(kernel).is_some_and(|place| place.contains(".rs:")));
+    /// ```
+    pub fn place_of(&self, span: usize) -> Option<&str> {
+        let mut at = i64::try_from(span).ok()?;
+        while let Some(row) = usize::try_from(at).ok().filter(|&row| row < self.spans.len()) {
+            if let Ok(place) = u32::try_from(self.spans.place[row]) {
+                return Some(self.string(place));
+            }
+            at = self.spans.parent[row];
+        }
+        None
     }
 
     /// Writes the trace to a file: a new one, or in place of a whole old one.
@@ -199,8 +278,10 @@ impl Trace {
         self.events.check_lengths()?;
         let (strings, devices, rows) = (self.strings.len(), self.machine.devices.len(), self.spans.len());
         let wide = |numbers: &[u32]| numbers.iter().map(|&n| i64::from(n)).collect::<Vec<_>>();
+        self.check_times()?;
         check_rows("the track of a span", wide(&self.spans.track), 0, self.tracks.len())?;
         check_rows("the name of a span", wide(&self.spans.name), 0, strings)?;
+        check_rows("the place of a span", self.spans.place.clone(), -1, strings)?;
         check_rows("the parent of a span", self.spans.parent.clone(), -1, rows)?;
         check_rows("the kernel of a span", self.spans.kernel.clone(), -1, self.kernels.len())?;
         check_rows("the launch of a span", self.spans.launch.clone(), -1, self.launches.len())?;
@@ -226,6 +307,21 @@ impl Trace {
         self.check_parents()
     }
 
+    /// Spans end, and within what a clock of nanoseconds and a browser can count.
+    fn check_times(&self) -> Result<(), Problem> {
+        const MOST: u64 = 1 << 53;
+        let (starts, durations) = (&self.spans.start, &self.spans.duration);
+        let late = |row: &usize| starts[*row].saturating_add(durations[*row]) > MOST;
+        match (0..self.spans.len()).find(late) {
+            None if self.wall_ns <= MOST => Ok(()),
+            None => Err(Problem::Damaged { what: format!("it lasts {} ns, more than {MOST}", self.wall_ns) }),
+            Some(row) => {
+                let what = format!("span {row} starts at {} ns and lasts {}", starts[row], durations[row]);
+                Err(Problem::Damaged { what })
+            }
+        }
+    }
+
     /// Nothing encloses itself.
     fn check_parents(&self) -> Result<(), Problem> {
         const UNSEEN: u8 = 0;
@@ -246,6 +342,21 @@ impl Trace {
             path.into_iter().for_each(|row| state[row] = DONE);
         }
         Ok(())
+    }
+}
+
+/// What bytes look like that are no text from some place on.
+fn binary(bytes: &[u8], good: usize) -> String {
+    let known: [(&[u8], &str); 5] = [
+        (b"\x1f\x8b", "a file packed by gzip: unpack it first"),
+        (b"\x28\xb5\x2f\xfd", "a file packed by zstd: unpack it first"),
+        (b"PK\x03\x04", "a zip archive: unpack it first"),
+        (b"\x7fELF", "a program"),
+        (b"\x93NUMPY", "an array of NumPy"),
+    ];
+    match known.iter().find(|(start, _)| bytes.starts_with(start)) {
+        Some((_, name)) => (*name).to_string(),
+        None => format!("something else: byte {good} of {} is no UTF-8", bytes.len()),
     }
 }
 
@@ -318,6 +429,85 @@ mod tests {
         assert!(told(r#"{"format": "crossover-trace", "version": 99}"#).contains("version 99"));
         assert!(told(r#"{"format": "crossover-trace"}"#).contains("no version"));
         assert!(told(r#"{"format": "crossover-trace", "version": 1}"#).contains("missing field"));
+    }
+
+    #[test]
+    fn a_file_cut_anywhere_is_told_so() {
+        let text = sample().to_json();
+        for end in 0..text.len() {
+            let cut = text.as_bytes()[..end].to_vec();
+            let problem = Trace::from_bytes(&cut).expect_err("a part is no trace");
+            // Inside a letter of several bytes it is no text; anywhere else it is no JSON, at its end.
+            match &problem {
+                Problem::Binary { .. } => {}
+                Problem::NotJson { line: 1, column, .. } => assert!(*column + 1 >= end, "{end}: {problem}"),
+                other => panic!("{end} of {} bytes: {other:?}", text.len()),
+            }
+            assert!(!problem.to_string().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_file_with_any_byte_changed_is_refused_or_can_be_drawn() {
+        use crate::export::{chrome, folded, prometheus, speedscope};
+        let text = sample().to_json().into_bytes();
+        let (mut refused, mut drawn) = (0, 0);
+        for at in 0..text.len() {
+            for byte in [0, 0xff, b'"', b'9', b'-', b'}', b',', b'e', b' '] {
+                let mut changed = text.clone();
+                changed[at] = byte;
+                match Trace::from_bytes(&changed) {
+                    Err(problem) => {
+                        assert!(problem.to_string().starts_with("this "), "{problem}");
+                        refused += 1;
+                    }
+                    Ok(trace) => {
+                        // Every reader of ours takes what passed.
+                        let made = [
+                            chrome(&trace),
+                            folded(&trace),
+                            prometheus(&trace),
+                            speedscope(&trace),
+                            trace.summary(),
+                        ];
+                        assert!(made[0].starts_with('{'));
+                        trace.overlap();
+                        drawn += 1;
+                    }
+                }
+            }
+        }
+        assert!(refused > text.len() && drawn > text.len() / 4, "{refused} refused, {drawn} drawn");
+    }
+
+    #[test]
+    fn what_is_no_text_is_told_apart() {
+        let told = |bytes: &[u8]| {
+            Trace::from_bytes(bytes).map_or_else(|problem| problem.to_string(), |_| String::new())
+        };
+        assert!(told(b"\x7fELF\x02\x01\xff").ends_with("a program"));
+        assert!(
+            told(b"{\"format\": \"\xff\"}").contains("byte 12 of 15 is no UTF-8"),
+            "{}",
+            told(b"{\"format\": \"\xff\"}")
+        );
+        assert!(told(b"").starts_with("this is not JSON: EOF"));
+        let marked = [b"\xef\xbb\xbf", sample().to_json().as_bytes()].concat();
+        assert!(Trace::from_bytes(&marked).is_ok(), "a mark of the encoding is no damage");
+        let late = sample().to_json().replacen("\"wall_ns\":", "\"wall_ns\":99999999999", 1);
+        assert!(told(late.as_bytes()).contains("it lasts 99999999999"), "{}", told(late.as_bytes()));
+    }
+
+    #[test]
+    fn files_of_earlier_programs_are_read() {
+        let trace = sample();
+        let mut old: serde_json::Value = serde_json::from_str(&trace.to_json()).expect("it is JSON");
+        for (table, column) in [("spans", "place"), ("launches", "live"), ("launches", "peak")] {
+            old[table].as_object_mut().expect("a table").remove(column);
+        }
+        let read = Trace::from_json(&old.to_string()).expect("columns may be missing");
+        assert!(read.spans.place.iter().all(|&place| place == -1));
+        assert_eq!((read.launches.live.len(), read.launches.peak[0]), (trace.launches.len(), 0));
     }
 
     #[test]

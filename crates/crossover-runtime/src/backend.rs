@@ -103,6 +103,14 @@ pub trait Backend: Send + Sync + 'static {
     fn memory(&self) -> Option<DeviceMemory> {
         None
     }
+    /// Bytes that arrays hold now, and the most that they held at once; `None` where nobody counts. Takes nanoseconds.
+    fn held(&self) -> Option<(u64, u64)> {
+        self.account().map(|account| (account.live(), account.peak()))
+    }
+    /// Whether the device was lost, with everything on it. Opens nothing.
+    fn is_lost(&self) -> bool {
+        false
+    }
     /// The account of its memory; `None` where nobody counts, or the device has not been opened.
     fn account(&self) -> Option<&Account> {
         None

@@ -22,7 +22,7 @@ use std::sync::{
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use smallvec::SmallVec;
 
-use crate::{Address, Block, Device, Error, Machine, Result};
+use crate::{Address, Block, Device, Error, Machine, Result, trace};
 
 /// Host memory that belongs to somebody else: a mapped file.
 type Owner = Arc<dyn AsRef<[u8]> + Send + Sync>;
@@ -412,6 +412,7 @@ impl Buffer {
         if target.is_host() {
             // SAFETY: `to` was allocated by the host backend with at least `bytes` bytes, and only this call has it.
             let bytes = unsafe { std::slice::from_raw_parts_mut(to.address.0 as *mut u8, self.bytes) };
+            let _span = trace::span(trace::Kind::Wait, "read from a device");
             return origin.download(from, bytes);
         }
         if target.copy_from(&**origin, from, to, self.bytes)? {
@@ -504,6 +505,7 @@ impl Buffer {
             Some((device, block)) if device != Device::HOST.0 && self.bytes > 0 => {
                 self.pin(Device(device), true);
                 drop(state);
+                let _span = trace::span(trace::Kind::Wait, "read from a device");
                 let copied = self.machine.backends[device].download(block, to);
                 self.pins.fetch_sub(1, Ordering::Release);
                 copied

@@ -38,6 +38,8 @@ pub struct Stats {
     planned: AtomicU64,
     split: AtomicU64,
     parts: AtomicU64,
+    judged: AtomicU64,
+    regret: AtomicU64,
 }
 
 /// A reading of [`Stats`].
@@ -61,6 +63,10 @@ pub struct Counts {
     pub split: u64,
     /// Parts that they ran in.
     pub parts: u64,
+    /// Nanoseconds of kernels that were timed after a choice between devices.
+    pub judged: u64,
+    /// Nanoseconds of those beyond what was predicted for the best device, where that is more than a quarter and 20 µs.
+    pub regret: u64,
     /// What was done to make room on devices.
     pub reclaimed: Reclaimed,
 }
@@ -199,6 +205,8 @@ impl Executor {
             planned: read(&self.stats.planned),
             split: read(&self.stats.split),
             parts: read(&self.stats.parts),
+            judged: read(&self.stats.judged),
+            regret: read(&self.stats.regret),
             reclaimed: self.machine.reclaimed(),
         }
     }
@@ -564,6 +572,24 @@ impl Executor {
         self.stats.replayed.fetch_add(kernels as u64, Ordering::Relaxed);
     }
 
+    /// Counts what a kernel took, and what it took beyond the prediction for the best device. Runs that are there to learn are not
+    /// judged: they are meant to be slower.
+    fn judge(&self, course: &Course, at: usize, took: Duration) {
+        /// Differences below it are noise of the clock and of other programs.
+        const LEAST: f64 = 20_000.0;
+        let Some(decision) = course.decision.as_ref().filter(|decision| !decision.is_trial()) else { return };
+        let times = decision.times_ns(at).iter().copied().filter(|time| time.is_finite() && *time > 0.0);
+        if times.clone().count() < 2 {
+            return;
+        }
+        let (best, took) = (times.fold(f64::INFINITY, f64::min), took.as_nanos() as f64);
+        self.stats.judged.fetch_add(took as u64, Ordering::Relaxed);
+        let lost = took - best;
+        if lost > LEAST && lost > best / 4.0 {
+            self.stats.regret.fetch_add(lost as u64, Ordering::Relaxed);
+        }
+    }
+
     /// Counts a kernel that was launched elsewhere.
     pub(crate) fn note_launch(&self) {
         self.stats.launches.fetch_add(1, Ordering::Relaxed);
@@ -721,6 +747,7 @@ impl Executor {
             Some((course, at)) => {
                 let took = self.machine.backend(device).measure(&mut || executable.run(&arguments))?;
                 self.router.observe(&prepared.route, prepared.plan(), at, device, took);
+                self.judge(course, at, took);
                 if let Some(seen) = &course.seen {
                     seen.lock().push(Observed { kernel: at, device, moved: arrived, moving, took });
                 }
@@ -754,7 +781,8 @@ impl Executor {
         );
         if is_recording {
             let decision = on.and_then(|(course, at)| course.decision.clone().map(|made| (made, at)));
-            spans::kernel(start, launch, device, decision, arrived, timing);
+            let started = spans::Started { start, launch, device, decision, moved: arrived };
+            spans::kernel(&self.machine, started, vec![timing]);
             trace::look(&self.machine);
         }
         Ok(())

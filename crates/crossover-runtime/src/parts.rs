@@ -11,6 +11,8 @@ use crate::{
     Backend, Block, Buffer, Device, Error, Executor, Prepared, Result, Signature,
     buffer::Pin,
     memory::{Cut, is_full},
+    spans::{self, Started},
+    trace::{self, Moment, Timing},
 };
 
 /// Parts of a kernel at most: beyond that the host is faster.
@@ -96,11 +98,15 @@ impl Executor {
             step = step.div_ceil(2);
         }
         let (mut at, mut parts) = (0, 0);
+        let (start, mut timings) = (Moment::now(), Vec::new());
         while at < length {
             let range = at..(at + step).min(length);
             let end = range.end;
             match self.run_part(backend, device, &cut, range, &sources, &made, scalars) {
-                Ok(()) => (at, parts) = (end, parts + 1),
+                Ok(timing) => {
+                    (at, parts) = (end, parts + 1);
+                    timings.push(timing);
+                }
                 Err(error) if is_full(&error) && step > 1 && length / step < MOST => step = step.div_ceil(2),
                 Err(error) => return Err(error),
             }
@@ -110,6 +116,10 @@ impl Executor {
             buffers[id.0 as usize] = Some(buffer);
         }
         self.note_split(launch, parts);
+        if trace::is_on() {
+            let started = Started { start, launch, device, decision: None, moved: 0 };
+            spans::kernel(machine, started, timings);
+        }
         Ok(true)
     }
 
@@ -123,7 +133,7 @@ impl Executor {
         sources: &[Source<'_>],
         made: &[(BufferId, Arc<Buffer>)],
         scalars: &[Scalar],
-    ) -> Result<()> {
+    ) -> Result<Option<Arc<dyn Timing>>> {
         let mut resident = |i: usize| matches!(sources[i], Source::Resident { .. });
         let part = cut.part(range, &mut resident);
         let part = part.ok_or_else(|| Error::Internal("a cut kernel with gaps in a result".to_string()))?;
@@ -150,10 +160,14 @@ impl Executor {
         }
         let executable = backend.prepare(&part.kernel)?;
         let signature = Signature::new(&part.kernel);
-        executable.run(&signature.launch(&inputs, &outputs, scalars)?)?;
+        let arguments = signature.launch(&inputs, &outputs, scalars)?;
+        let timing = match trace::is_on() {
+            true => backend.timed(&mut || executable.run(&arguments))?,
+            false => executable.run(&arguments).map(|()| None)?,
+        };
         for ((_, buffer), (block, bytes)) in made.iter().zip(outputs.iter().zip(&part.outputs)) {
             buffer.write_from(device, *block, bytes.clone())?;
         }
-        Ok(())
+        Ok(timing)
     }
 }

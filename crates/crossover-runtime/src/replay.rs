@@ -59,7 +59,7 @@ pub trait Sequence: Send + Sync {
 
 /// The steps of a plan without its kernels.
 #[derive(Debug)]
-struct Outline {
+struct Chain {
     /// Buffers that every run names.
     given: Vec<BufferId>,
     /// Sizes of the buffers in between.
@@ -68,9 +68,9 @@ struct Outline {
     places: Vec<(Vec<Place>, Vec<Place>)>,
 }
 
-impl Outline {
-    /// The outline of a plan, or `None` for one that gains nothing: short, large, or with calls.
-    fn new(plan: &Plan) -> Option<Outline> {
+impl Chain {
+    /// What a plan is as a chain, or `None` for one that gains nothing: short, large, or with calls.
+    fn new(plan: &Plan) -> Option<Chain> {
         let count = plan.launches.len();
         let moved: u64 = plan.launches.iter().map(|l| l.cost.read + l.cost.written).sum();
         if !(2..=KERNELS).contains(&count) || moved / count as u64 > SMALL {
@@ -79,33 +79,33 @@ impl Outline {
         if plan.launches.iter().any(|l| l.fold.is_some() || matches!(l.kernel, Kernel::Call(_))) {
             return None;
         }
-        let mut outline = Outline { given: Vec::new(), inside: Vec::new(), places: Vec::new() };
+        let mut chain = Chain { given: Vec::new(), inside: Vec::new(), places: Vec::new() };
         let mut places: Vec<Option<Place>> = vec![None; plan.buffers.len()];
-        let mut place = |id: BufferId, outline: &mut Outline| {
+        let mut place = |id: BufferId, chain: &mut Chain| {
             let buffer = &plan.buffers[id.0 as usize];
             *places[id.0 as usize].get_or_insert_with(|| {
                 if buffer.role != Role::Computed || plan.outputs.contains(&id) {
-                    outline.given.push(id);
-                    Place::Given(outline.given.len() - 1)
+                    chain.given.push(id);
+                    Place::Given(chain.given.len() - 1)
                 } else {
-                    outline.inside.push(buffer.bytes());
-                    Place::Inside(outline.inside.len() - 1)
+                    chain.inside.push(buffer.bytes());
+                    Place::Inside(chain.inside.len() - 1)
                 }
             })
         };
         for launch in &plan.launches {
-            let inputs: Vec<Place> = launch.kernel.reads().map(|id| place(id, &mut outline)).collect();
-            let outputs = launch.kernel.writes().map(|id| place(id, &mut outline)).collect();
-            outline.places.push((inputs, outputs));
+            let inputs: Vec<Place> = launch.kernel.reads().map(|id| place(id, &mut chain)).collect();
+            let outputs = launch.kernel.writes().map(|id| place(id, &mut chain)).collect();
+            chain.places.push((inputs, outputs));
         }
-        (outline.inside.iter().sum::<usize>() <= INSIDE).then_some(outline)
+        (chain.inside.iter().sum::<usize>() <= INSIDE).then_some(chain)
     }
 }
 
 /// What is known about replaying a plan.
 #[derive(Default)]
 pub(crate) struct Replay {
-    outline: OnceLock<Option<Outline>>,
+    chain: OnceLock<Option<Chain>>,
     /// One per device.
     tracks: OnceLock<Vec<Track>>,
 }
@@ -130,7 +130,7 @@ impl Executor {
         scalars: &[Scalar],
     ) -> Result<bool> {
         let replay = prepared.replay();
-        let Some(outline) = replay.outline.get_or_init(|| Outline::new(prepared.plan())) else {
+        let Some(chain) = replay.chain.get_or_init(|| Chain::new(prepared.plan())) else {
             return Ok(false);
         };
         // Spans are of kernels.
@@ -152,7 +152,7 @@ impl Executor {
         let known = track.sequence.lock().clone();
         let sequence = match known {
             Some(sequence) => sequence,
-            None => match self.sequence(device, prepared, outline, scalars) {
+            None => match self.sequence(device, prepared, chain, scalars) {
                 Some(Some(made)) => track.sequence.lock().get_or_insert(made).clone(),
                 // A kernel is still on its way.
                 Some(None) => return Ok(false),
@@ -162,7 +162,7 @@ impl Executor {
                 }
             },
         };
-        match self.run_sequence(device, &*sequence, prepared, outline, buffers, scalars) {
+        match self.run_sequence(device, &*sequence, prepared, chain, buffers, scalars) {
             Ok(true) => Ok(true),
             Ok(false) => {
                 // Others were used more recently; it may come back.
@@ -185,13 +185,13 @@ impl Executor {
         &self,
         device: Device,
         prepared: &Prepared,
-        outline: &Outline,
+        chain: &Chain,
         scalars: &[Scalar],
     ) -> Option<Option<Arc<dyn Sequence>>> {
         let plan = prepared.plan();
         let backend = &**self.machine().backend(device);
-        let mut steps = Vec::with_capacity(outline.places.len());
-        for (at, (inputs, outputs)) in outline.places.iter().enumerate() {
+        let mut steps = Vec::with_capacity(chain.places.len());
+        for (at, (inputs, outputs)) in chain.places.iter().enumerate() {
             let Some(executable) = prepared.ready(at, device.0) else { return Some(None) };
             // Checked once, against the smallest blocks that a run may name.
             let blocks = |ids: &mut dyn Iterator<Item = BufferId>| -> Vec<Block> {
@@ -203,7 +203,7 @@ impl Executor {
             prepared.signature(at).launch(&reads, &writes, scalars).ok()?;
             steps.push(Step { executable, inputs: inputs.clone(), outputs: outputs.clone() });
         }
-        backend.sequence(&steps, &outline.inside).ok().flatten().map(Some)
+        backend.sequence(&steps, &chain.inside).ok().flatten().map(Some)
     }
 
     fn run_sequence(
@@ -211,17 +211,17 @@ impl Executor {
         device: Device,
         sequence: &dyn Sequence,
         prepared: &Prepared,
-        outline: &Outline,
+        chain: &Chain,
         buffers: &mut [Option<Arc<Buffer>>],
         scalars: &[Scalar],
     ) -> Result<bool> {
-        for at in 0..outline.places.len() {
+        for at in 0..chain.places.len() {
             prepared.signature(at).check_scalars(scalars)?;
         }
         let mut blocks: SmallVec<[Block; 8]> = SmallVec::new();
         let mut made: SmallVec<[(BufferId, Arc<Buffer>); 2]> = SmallVec::new();
         let mut pins: SmallVec<[Option<Pin>; 8]> = SmallVec::new();
-        for &id in &outline.given {
+        for &id in &chain.given {
             let block = match &buffers[id.0 as usize] {
                 Some(buffer) => {
                     let (block, moved, pin) = buffer.held_on(device)?;
@@ -248,7 +248,7 @@ impl Executor {
             buffers[id.0 as usize] = Some(buffer);
         }
         drop(pins);
-        self.note_replay(outline.places.len());
+        self.note_replay(chain.places.len());
         self.machine().tell(device);
         Ok(true)
     }

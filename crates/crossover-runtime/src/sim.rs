@@ -12,7 +12,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crossover_plan::{Work, kernel::Kernel};
@@ -21,8 +21,9 @@ use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 
 use crate::{
-    Address, Backend, Block, DeviceMemory, DeviceProfile, Error, Executable, Launch, Result,
+    Address, Backend, Block, Device, DeviceMemory, DeviceProfile, Error, Executable, Launch, Result,
     memory::{Account, Admission, Limit, Limits},
+    trace::{self, Moment, Queue, Timing},
 };
 
 /// What the device is like.
@@ -38,6 +39,8 @@ pub struct SimOptions {
     pub peer_rate: Option<u64>,
     /// How much of the memory may be used.
     pub limits: Limits,
+    /// Which device of its machine it is: where a session that records puts its copies.
+    pub number: usize,
     /// Kernels and copies that have to follow before freed memory can be used again: work that is queued still uses it.
     pub lag: u64,
 }
@@ -50,6 +53,7 @@ impl Default for SimOptions {
             spread: 1.0,
             peer_rate: Some(200),
             limits: Limits { limit: Limit::Share(1.0), ..Limits::default() },
+            number: 1,
             lag: 0,
         }
     }
@@ -328,6 +332,20 @@ impl State {
         Ok(())
     }
 
+    /// Makes a copy, which a session that records is told about.
+    fn watched(&self, purpose: &'static str, bytes: usize, copy: impl FnOnce() -> Result<()>) -> Result<()> {
+        if !trace::is_on() {
+            return copy();
+        }
+        let (moment, start) = (Moment::now(), Instant::now());
+        copy()?;
+        let device = Device(self.options.number);
+        let way = if purpose == "up" { (Device::HOST, device) } else { (device, Device::HOST) };
+        let timing: Arc<dyn Timing> = Arc::new(Done(start, Instant::now()));
+        trace::transfer(moment, bytes as u64, way, Some((Queue { device, purpose }, timing)));
+        Ok(())
+    }
+
     fn free(&self, reserved: usize) -> usize {
         let others = self.others.load(Ordering::Relaxed) as usize;
         self.options.capacity.saturating_sub(reserved).saturating_sub(others)
@@ -399,6 +417,15 @@ impl State {
     }
 }
 
+/// Something that the device did at once, on the host's clock: virtual time is for decisions only.
+struct Done(Instant, Instant);
+
+impl Timing for Done {
+    fn resolve(&self) -> Option<(Instant, Instant)> {
+        Some((self.0, self.1))
+    }
+}
+
 impl Backend for SimDevice {
     fn name(&self) -> &str {
         "simulated"
@@ -451,19 +478,35 @@ impl Backend for SimDevice {
     }
 
     fn upload(&self, from: &[u8], to: Block) -> Result<()> {
-        self.state.copied(|links| links.up.time(from.len() as u64))?;
-        match (self.state.inner_block(to)?, &self.state.inner) {
-            (Some(to), Some(inner)) => inner.upload(from, to),
-            _ => Ok(()),
-        }
+        let bytes = from.len();
+        self.state.watched("up", bytes, || {
+            self.state.copied(|links| links.up.time(bytes as u64))?;
+            match (self.state.inner_block(to)?, &self.state.inner) {
+                (Some(to), Some(inner)) => inner.upload(from, to),
+                _ => Ok(()),
+            }
+        })
     }
 
     fn download(&self, from: Block, to: &mut [u8]) -> Result<()> {
-        self.state.copied(|links| links.down.time(to.len() as u64))?;
-        match (self.state.inner_block(from)?, &self.state.inner) {
-            (Some(from), Some(inner)) => inner.download(from, to),
-            _ => Ok(()),
-        }
+        let bytes = to.len();
+        self.state.watched("down", bytes, || {
+            self.state.copied(|links| links.down.time(bytes as u64))?;
+            match (self.state.inner_block(from)?, &self.state.inner) {
+                (Some(from), Some(inner)) => inner.download(from, to),
+                _ => Ok(()),
+            }
+        })
+    }
+
+    fn timed(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Arc<dyn Timing>>> {
+        let start = Instant::now();
+        work()?;
+        Ok(Some(Arc::new(Done(start, Instant::now()))))
+    }
+
+    fn is_lost(&self) -> bool {
+        self.state.lost.load(Ordering::SeqCst)
     }
 
     fn measure(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {

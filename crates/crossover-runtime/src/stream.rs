@@ -16,7 +16,8 @@ use smallvec::{SmallVec, smallvec};
 use crate::{
     Address, Block, Buffer, Decision, Device, Executor, Placement, Prepared, Result, Wanted,
     executor::{Outputs, is_device_fault},
-    trace,
+    spans::{self, Started},
+    trace::{self, Kind as SpanKind, Moment, Timing},
 };
 
 /// Bytes of the result from which parts are worth their overhead.
@@ -34,12 +35,13 @@ pub struct Stream<'a> {
 }
 
 /// What such a run leaves on the device.
-#[derive(Debug)]
 pub struct Streamed {
     /// The operands, one per load.
     pub inputs: Vec<Block>,
     /// The result.
     pub output: Block,
+    /// When the device ran the kernel on each part; empty unless a session records.
+    pub timings: Vec<Arc<dyn Timing>>,
 }
 
 /// A result, and the decision that it follows, if there was something to decide.
@@ -85,7 +87,7 @@ impl Executor {
         let Kernel::Fused(fused) = &launch.kernel else { return Ok(None) };
         let bytes = |id: BufferId| plan.buffers[id.0 as usize].bytes();
         let writes_it = fused.stores.len() == 1 && fused.stores[0].buffer == *output;
-        if fused.kind != Kind::Map || !writes_it || bytes(*output) != to.len() || trace::is_on() {
+        if fused.kind != Kind::Map || !writes_it || bytes(*output) != to.len() {
             return Ok(None);
         }
         // Every operand a whole buffer of its own.
@@ -140,12 +142,30 @@ impl Executor {
         if !whole {
             return Ok(None);
         }
+        let span = trace::span(SpanKind::Evaluation, "evaluate in parts");
+        let start = Moment::now();
         let made = match backend.stream(executable, Stream { inputs: &from, scalars, to }) {
             Ok(Some(made)) => made,
-            Ok(None) => return Ok(None),
-            Err(error) if is_device_fault(&error) => return Ok(None),
-            Err(error) => return Err(error),
+            Err(error) if !is_device_fault(&error) => return Err(error),
+            // What goes wrong here goes wrong kernel by kernel too, where it is dealt with.
+            Ok(None) | Err(_) => {
+                span.discard();
+                return Ok(None);
+            }
         };
+        if !made.timings.is_empty() {
+            let decision = decided.clone().map(|decision| (decision, 0));
+            let started = Started {
+                start,
+                launch,
+                device,
+                decision,
+                moved: from.iter().map(|part| part.len() as u64).sum(),
+            };
+            let timings = made.timings.into_iter().map(Some).collect();
+            spans::kernel(self.machine(), started, timings);
+            trace::look(self.machine());
+        }
         for (buffer, block) in operands.iter().zip(made.inputs) {
             buffer.place(device, block);
             self.note_transfer(device, buffer);

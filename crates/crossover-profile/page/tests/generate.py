@@ -255,6 +255,7 @@ def trace(spans=2000, seed=1, slow=1.0, name="train step"):
         [recorder.name(n), recorder.name(form), recorder.name(text), round(r * wide[d]), round(w * wide[d]), round(f), recorder.name(d)]
         for n, form, text, r, w, f, d in kernels
     ]
+    line = recorder.name("train.py:42")
     result = {
         "format": "crossover-trace", "version": 1, "name": name, "created": "2026-11-15T20:00:00Z",
         "crossover": "0.1.0", "command": "target/release/train --quick",
@@ -273,9 +274,11 @@ def trace(spans=2000, seed=1, slow=1.0, name="train step"):
             {"name": "NVIDIA H200 compute", "kind": "stream", "device": 1},
             {"name": "NVIDIA H200 copies", "kind": "stream", "device": 1},
         ],
-        "spans": columns(["track", "kind", "name", "start", "duration", "parent", "kernel", "launch", "bytes"], rows),
+        "spans": columns(["track", "kind", "name", "start", "duration", "parent", "kernel", "launch", "bytes", "place"],
+                         [[*row, line if row[1] in "et" else -1] for row in rows]),
         "kernels": columns(["name", "form", "text", "read", "written", "flops", "dtype"], table),
-        "launches": columns(["kernel", "device", "queued", "reason", "predicted", "moved"], recorder.launches),
+        "launches": columns(["kernel", "device", "queued", "reason", "predicted", "moved", "live", "peak"],
+                            [[*launch, 3 << 28, 1 << 30] for launch in recorder.launches]),
         "transfers": columns(["span", "from", "to"], sorted([place[s], a, b] for s, a, b in recorder.transfers)),
         "memory": columns(["time", "device", "live", "cached", "others", "budget", "level"], recorder.samples),
         "events": columns(["time", "kind", "text"], [[t, recorder.name(k), recorder.name(x)] for t, k, x in recorder.events]),

@@ -152,6 +152,9 @@ def test_a_kernel_says_queue_reason_and_prediction(page, canvas, traces):
     detail = page.locator("#timeline .detail")
     expect(detail).to_contain_text("Queued for")
     expect(detail).to_contain_text(trace["strings"][launches["reason"][spans["launch"][row]]])
+    # The line is that of the evaluation around it.
+    expect(detail).to_contain_text("train.py:42")
+    expect(detail).to_contain_text("at most 1.07 GB until then")
     expect(detail).to_contain_text("Predicted")
     begin, end = canvas.range()
     assert begin <= spans["start"][row] <= end, "what is selected is in view"

@@ -38,8 +38,23 @@ pub fn chrome(trace: &Trace) -> String {
             "ts": micros(spans.start[row]),
             "dur": micros(spans.duration[row]),
         });
+        let mut more = serde_json::Map::new();
         if spans.bytes[row] > 0 {
-            event["args"] = json!({"bytes": spans.bytes[row]});
+            more.insert("bytes".to_string(), spans.bytes[row].into());
+        }
+        if let Ok(place) = u32::try_from(spans.place[row]) {
+            more.insert("place".to_string(), trace.string(place).into());
+        }
+        if let Ok(launch) = usize::try_from(spans.launch[row]) {
+            let launches = &trace.launches;
+            more.insert(
+                "queued for µs".to_string(),
+                micros(spans.start[row].saturating_sub(launches.queued[launch])).into(),
+            );
+            more.insert("reason".to_string(), trace.string(launches.reason[launch]).into());
+        }
+        if !more.is_empty() {
+            event["args"] = Value::Object(more);
         }
         events.push(event);
     }

@@ -32,7 +32,8 @@ pub fn folded(trace: &Trace) -> String {
         let clean = |name: &str| name.replace(';', ",").replace(['\n', '\r'], " ");
         let names: Vec<_> = stack(trace, row).into_iter().map(clean).collect();
         let track = clean(&trace.tracks[spans.track[row] as usize].name);
-        *lines.entry(format!("{track};{}", names.join(";"))).or_default() += time;
+        let line = lines.entry(format!("{track};{}", names.join(";"))).or_default();
+        *line = line.saturating_add(time);
     }
     let mut out = String::new();
     for (line, time) in lines.into_iter().filter(|&(_, time)| time > 0) {

@@ -7,6 +7,7 @@ mod speedscope;
 
 pub use chrome::chrome;
 pub use folded::folded;
+pub(crate) use prometheus::label;
 pub use prometheus::prometheus;
 pub use speedscope::speedscope;
 

@@ -24,9 +24,9 @@ pub fn prometheus(trace: &Trace) -> String {
     for row in (0..trace.spans.len()).filter(|&row| trace.spans.kind[row] == "k") {
         let Ok(launch) = usize::try_from(trace.spans.launch[row]) else { continue };
         let entry = kernels.entry((trace.spans.name[row], trace.launches.device[launch])).or_default();
-        entry.0 += trace.spans.duration[row];
+        entry.0 = entry.0.saturating_add(trace.spans.duration[row]);
         entry.1 += 1;
-        entry.2 += trace.spans.bytes[row];
+        entry.2 = entry.2.saturating_add(trace.spans.bytes[row]);
     }
     for (name, help, value) in [
         ("crossover_kernel_seconds", "Time in kernels", 0),
@@ -53,6 +53,6 @@ fn head(out: &mut String, name: &str, help: &str) {
 }
 
 /// A value of a label, in quotes.
-fn label(text: &str) -> String {
+pub(crate) fn label(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }

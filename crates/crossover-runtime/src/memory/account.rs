@@ -137,6 +137,11 @@ impl Account {
         self.live.load(Relaxed)
     }
 
+    /// The most that was live at once.
+    pub fn peak(&self) -> u64 {
+        self.peak.load(Relaxed)
+    }
+
     /// Allocations so far that were not served from memory held for sure.
     pub fn asked(&self) -> u64 {
         self.asked.load(Relaxed)

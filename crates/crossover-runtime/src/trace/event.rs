@@ -1,6 +1,6 @@
 //! What is remembered of one thing that happened.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, panic::Location, sync::Arc};
 
 use super::clock::Ticks;
 use crate::{Decision, Device};
@@ -104,6 +104,10 @@ pub struct Work {
     pub decision: Option<(Arc<Decision>, usize)>,
     /// Bytes that had to be copied for it first.
     pub moved: u64,
+    /// Bytes of arrays on its device once its results had their memory; 0 where nobody counts.
+    pub live: u64,
+    /// The most that had been live there until then.
+    pub peak: u64,
 }
 
 /// What goes with some spans.
@@ -123,6 +127,8 @@ pub(crate) struct Event {
     /// When the host was through with it.
     pub(crate) end: Ticks,
     pub(crate) more: Option<Box<More>>,
+    /// The line of the program that asked for it.
+    pub(crate) place: Option<&'static Location<'static>>,
     /// If a device did it: where, and when.
     pub(crate) away: Option<(Queue, Arc<dyn Timing>)>,
 }

@@ -21,13 +21,17 @@ mod event;
 mod lane;
 mod session;
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    cell::Cell,
+    panic::Location,
+    sync::{Arc, atomic::Ordering},
+};
 
 use crate::Device;
 
 use event::{Event, More};
 pub use event::{Kind, Name, Note, Queue, Sample, Timing, Work};
-pub use session::{Recording, Session, Span, Track};
+pub use session::{Seen, Session, Span, Track};
 
 /// Whether anybody records.
 #[inline]
@@ -48,40 +52,117 @@ struct Open {
     kind: Kind,
     name: Name,
     start: clock::Ticks,
+    place: Option<&'static Location<'static>>,
     /// The same span for subscribers of `tracing`, if any listens.
     _shown: Option<tracing::span::EnteredSpan>,
 }
 
 /// Begins a span with a name. Without a session and without a subscriber of `tracing` it costs a load and a branch.
 #[inline]
+#[track_caller]
 pub fn scope(name: impl Into<Name>) -> Scope {
-    span(Kind::Scope, name)
+    begin(Kind::Scope, name, Some(Location::caller()))
 }
 
 /// Begins a span of some kind.
 #[inline]
 pub fn span(kind: Kind, name: impl Into<Name>) -> Scope {
+    begin(kind, name, None)
+}
+
+#[inline]
+fn begin(kind: Kind, name: impl Into<Name>, place: Option<&'static Location<'static>>) -> Scope {
     let listens = tracing::level_filters::LevelFilter::current() >= tracing::level_filters::LevelFilter::INFO;
     if !is_on() && !listens {
         return Scope(None);
     }
-    open(kind, name.into(), listens)
+    open(kind, name.into(), listens, place)
 }
 
 #[cold]
-fn open(kind: Kind, name: Name, listens: bool) -> Scope {
-    let shown = listens.then(|| shown(kind, name.as_str()).entered());
-    Scope(Some(Open { kind, name, start: clock::now(), _shown: shown }))
+fn open(kind: Kind, name: Name, listens: bool, place: Option<&'static Location<'static>>) -> Scope {
+    let place = place.or_else(asking);
+    let shown = listens.then(|| shown(kind, name.as_str(), place).entered());
+    Scope(Some(Open { kind, name, start: clock::now(), place, _shown: shown }))
+}
+
+thread_local! {
+    /// The line of the program on whose behalf this thread works.
+    static ASKING: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
+}
+
+fn asking() -> Option<&'static Location<'static>> {
+    ASKING.try_with(Cell::get).ok().flatten()
+}
+
+/// Until this is dropped, spans of this thread say which line asked for them.
+#[must_use = "the line is forgotten when this is dropped"]
+pub struct Asked(bool);
+
+/// Says which line of the program asks for what follows, unless one is known already: calls of ours inside a user's call are not his.
+/// Without a session it costs a load and a branch.
+///
+/// ```
+/// use crossover_runtime::trace::{Kind, Session, asked, span};
+/// let session = Session::begin();
+/// let here = std::panic::Location::caller();
+/// {
+///     let _asked = asked(here);
+///     let _span = span(Kind::Plan, "on behalf of a line");
+/// }
+/// let seen = session.end();
+/// let span = seen.spans.iter().find(|span| span.name.as_str() == "on behalf of a line").unwrap();
+/// assert_eq!(span.place, Some(here));
+/// ```
+#[inline]
+pub fn asked(place: &'static Location<'static>) -> Asked {
+    Asked(is_on() && claim(place))
+}
+
+#[cold]
+fn claim(place: &'static Location<'static>) -> bool {
+    let claimed = ASKING.try_with(|line| {
+        line.get().is_none() && {
+            line.set(Some(place));
+            true
+        }
+    });
+    claimed.unwrap_or(false)
+}
+
+impl Drop for Asked {
+    #[inline]
+    fn drop(&mut self) {
+        if self.0 {
+            let _ = ASKING.try_with(|line| line.set(None));
+        }
+    }
 }
 
 /// A span of `tracing`; its name for exporters is the field `otel.name`, since those of `tracing` are fixed.
-fn shown(kind: Kind, name: &str) -> tracing::Span {
+fn shown(kind: Kind, name: &str, place: Option<&'static Location<'static>>) -> tracing::Span {
+    let (file, line) = place.map(|place| (place.file(), place.line())).unzip();
     match kind {
-        Kind::Scope => tracing::info_span!(target: "crossover::scope", "scope", otel.name = name),
-        Kind::Evaluation => {
-            tracing::info_span!(target: "crossover::evaluation", "evaluation", otel.name = name)
-        }
-        _ => tracing::debug_span!(target: "crossover::span", "span", otel.name = name),
+        Kind::Scope => tracing::info_span!(
+            target: "crossover::scope", "scope", otel.name = name, crossover.file = file, crossover.line = line
+        ),
+        Kind::Evaluation => tracing::info_span!(
+            target: "crossover::evaluation",
+            "evaluation",
+            otel.name = name,
+            crossover.file = file,
+            crossover.line = line
+        ),
+        _ => tracing::debug_span!(
+            target: "crossover::span", "span", otel.name = name, crossover.file = file, crossover.line = line
+        ),
+    }
+}
+
+impl Scope {
+    /// Ends the span without recording it: what it was about did not happen.
+    pub fn discard(mut self) {
+        self.0 = None;
     }
 }
 
@@ -92,8 +173,8 @@ impl Drop for Scope {
             && is_on()
         {
             let end = clock::now();
-            let Open { kind, name, start, .. } = open;
-            lane::push(Event { kind, name, start, end, more: None, away: None });
+            let Open { kind, name, start, place, .. } = open;
+            lane::push(Event { kind, name, start, end, more: None, place, away: None });
         }
     }
 }
@@ -119,6 +200,7 @@ pub fn kernel(name: impl Into<Name>, start: Moment, work: Work, away: Option<(Qu
         start: start.0,
         end: clock::now(),
         more,
+        place: asking(),
         away,
     });
 }
@@ -133,7 +215,8 @@ pub fn transfer(
     let name = if to == Device::HOST { "copy to the host" } else { "copy to a device" };
     let more = Some(Box::new(More::Copy { bytes, from, to }));
     let (start, end) = (start.0, clock::now());
-    lane::push(Event { kind: Kind::Transfer, name: name.into(), start, end, more, away });
+    let place = asking();
+    lane::push(Event { kind: Kind::Transfer, name: name.into(), start, end, more, place, away });
 }
 
 /// Records that something happened.

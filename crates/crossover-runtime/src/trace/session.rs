@@ -1,6 +1,6 @@
 //! A session: everything that happened between its beginning and its end, on one clock.
 
-use std::{sync::atomic::Ordering, time::SystemTime};
+use std::{panic::Location, sync::atomic::Ordering, time::SystemTime};
 
 use super::{
     clock::{Scale, Ticks},
@@ -20,7 +20,7 @@ pub struct Session {
 
 /// What a session saw.
 #[derive(Debug, Clone)]
-pub struct Recording {
+pub struct Seen {
     /// When it began, for people.
     pub began: SystemTime,
     /// How long it lasted, in nanoseconds.
@@ -53,7 +53,7 @@ pub struct Span {
     pub kind: Kind,
     /// Its name.
     pub name: Name,
-    /// Place of its track in [`Recording::tracks`].
+    /// Place of its track in [`Seen::tracks`].
     pub track: usize,
     /// When it began.
     pub start: u64,
@@ -69,6 +69,8 @@ pub struct Span {
     pub bytes: u64,
     /// From where to where a copy went.
     pub way: Option<(Device, Device)>,
+    /// The line of the program that opened it, or that asked for values.
+    pub place: Option<&'static Location<'static>>,
 }
 
 impl Span {
@@ -87,7 +89,7 @@ impl Session {
     }
 
     /// Ends, and gives what happened. Waits for devices to be done with what they were asked until now.
-    pub fn end(self) -> Recording {
+    pub fn end(self) -> Seen {
         let end = super::clock::now();
         let scale = Scale::since(self.start);
         let mut gathering = Gathering { scale, tracks: Vec::new(), drafts: Vec::new(), lost: 0 };
@@ -98,7 +100,7 @@ impl Session {
         samples.iter_mut().for_each(|sample| sample.time = scale.nanoseconds(sample.time));
         notes.iter_mut().for_each(|note| note.time = scale.nanoseconds(note.time));
         let wall = scale.nanoseconds(end);
-        Recording { began: self.began, wall, dropped, tracks, spans, samples, notes }
+        Seen { began: self.began, wall, dropped, tracks, spans, samples, notes }
     }
 }
 
@@ -152,8 +154,9 @@ impl Gathering {
                 Some(More::Copy { bytes, from, to }) => (None, bytes, Some((from, to))),
                 None => (None, 0, None),
             };
-            let (kind, name, duration) = (event.kind, event.name, end.saturating_sub(start));
-            let span = Span { kind, name, track, start, duration, parent: None, queued, work, bytes, way };
+            let (kind, name, place) = (event.kind, event.name, event.place);
+            let (duration, parent) = (end.saturating_sub(start), None);
+            let span = Span { kind, name, track, start, duration, parent, queued, work, bytes, way, place };
             self.drafts.push(Draft { span, asked_by });
         }
     }
@@ -210,7 +213,7 @@ mod tests {
     use crate::trace::{self, Moment, Timing};
 
     /// What this thread recorded; other tests run beside it.
-    fn mine(recording: &Recording, prefix: &str) -> Vec<usize> {
+    fn mine(recording: &Seen, prefix: &str) -> Vec<usize> {
         (0..recording.spans.len())
             .filter(|&at| recording.spans[at].name.as_str().starts_with(prefix))
             .collect()
@@ -235,6 +238,8 @@ mod tests {
         assert_eq!(names, ["nest a", "nest b", "nest c", "nest d", "nest e"]);
         let parents: Vec<_> = at.iter().map(|&i| seen.spans[i].parent).collect();
         assert_eq!(parents, [None, Some(at[0]), Some(at[1]), Some(at[0]), None]);
+        let line = seen.spans[at[4]].place.map(|place| (place.file(), place.line()));
+        assert_eq!(line, Some((file!(), line!() - 9)), "spans know where they were opened");
         assert!(
             seen.spans.iter().all(|span| span.end() <= seen.wall + 1000),
             "nothing ends after the session"
@@ -252,6 +257,21 @@ mod tests {
         assert_eq!(mine(&outer.end(), "time").len(), 3);
         let later = Session::begin();
         assert!(mine(&later.end(), "time").is_empty());
+    }
+
+    #[test]
+    fn what_happens_on_behalf_of_a_line_knows_it() {
+        let session = Session::begin();
+        let here = Location::caller();
+        {
+            let _asked = trace::asked(here);
+            let _inner = trace::asked(Location::caller());
+            let _ = trace::span(Kind::Plan, "line asked");
+        }
+        let _ = trace::span(Kind::Plan, "line nobody");
+        let seen = session.end();
+        let places: Vec<_> = mine(&seen, "line").iter().map(|&at| seen.spans[at].place).collect();
+        assert_eq!(places, [Some(here), None], "the outermost counts, until it is over");
     }
 
     struct Lost;
