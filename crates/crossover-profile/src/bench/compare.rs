@@ -35,7 +35,7 @@ impl Default for Settings {
         Settings {
             confidence: 0.95,
             tolerance: 0.02,
-            allowance: 0.02,
+            allowance: 0.03,
             resamples: 10_000,
             seed: 1,
             force: false,

@@ -17,7 +17,7 @@ type Work<'a> = Box<dyn FnMut() -> Result<(), String> + 'a>;
 ///     let mut suite = Suite::new("my project");
 ///     suite.add("standardise", || x.var(()).eval().map(drop));
 ///     suite.add("sort", || x.sort(0).eval().map(drop));
-///     suite.main() // answers `bench`, with --json, --quick, --only NAME, --list
+///     suite.main() // answers `bench`, with --json, --quick, --times, --only NAME, --list
 /// }
 /// ```
 pub struct Suite<'a> {
@@ -76,7 +76,7 @@ impl<'a> Suite<'a> {
         Ok(run)
     }
 
-    /// Answers the command line of this process: `[bench] [--json] [--quick] [--list] [--only NAME]…`, the protocol of
+    /// Answers the command line of this process: `[bench] [--json] [--quick] [--times] [--list] [--only NAME]…`, the protocol of
     /// `crossover compare`. The status is 0, 1 if work failed, and 2 for a wrong command line.
     pub fn main(&mut self) -> std::process::ExitCode {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -99,6 +99,8 @@ impl<'a> Suite<'a> {
         while let Some(word) = words.next() {
             match word {
                 "--json" => json = true,
+                // There is nothing else here.
+                "--times" => {}
                 "--quick" => budget = Budget::quick(),
                 "--list" => return Ok(self.names().map(|name| format!("{name}\n")).collect()),
                 "--only" => match words.next() {
@@ -106,7 +108,7 @@ impl<'a> Suite<'a> {
                     None => return Err((2, "--only needs a name".to_string())),
                 },
                 other => {
-                    let usage = "[bench] [--json] [--quick] [--list] [--only NAME]…";
+                    let usage = "[bench] [--json] [--quick] [--times] [--list] [--only NAME]…";
                     return Err((2, format!("unknown argument {other:?}; there are {usage}")));
                 }
             }
@@ -147,7 +149,7 @@ mod tests {
 
     #[test]
     fn the_protocol_of_compare_is_answered() {
-        let text = answer("bench --json --quick --only sum").unwrap();
+        let text = answer("bench --json --quick --times --only sum").unwrap();
         let run = Run::from_json(&text).unwrap();
         assert_eq!(run.results.iter().map(|e| e.name.as_str()).collect::<Vec<_>>(), ["sum"]);
         assert_eq!(answer("--list").unwrap(), "sum\nproduct\nfailing\n");
