@@ -37,11 +37,10 @@ pub struct Gauge {
 
 impl Gauge {
     pub fn new(budget: Budget, times_only: bool) -> Gauge {
-        let time = if budget.time < Duration::from_millis(100) { 2 } else { 8 };
         Gauge {
             budget,
             times_only,
-            roof: Roof::new(host::threads(), Duration::from_millis(time)),
+            roof: Roof::new(host::threads(), Duration::from_millis(8)),
             products: BTreeMap::new(),
             gpu: Runtime::current().is_available(Device::Cuda(0)),
             unfused: None,
@@ -99,12 +98,14 @@ impl Gauge {
         if self.times_only {
             return Ok(());
         }
-        let floor = self.floor(&plan)?;
-        if let Some(seconds) = entry.median(CPU).filter(|_| floor > 0.0) {
-            entry.efficiency.insert(CPU.to_owned(), floor / seconds);
-        }
-        if let (Some(seconds), Some(floor)) = (entry.median(GPU), gpu_floor(&plan)) {
-            entry.efficiency.insert(GPU.to_owned(), floor / seconds);
+        if has_roof(&plan) {
+            let floor = self.floor(&plan)?;
+            if let Some(seconds) = entry.median(CPU) {
+                entry.efficiency.insert(CPU.to_owned(), floor / seconds);
+            }
+            if let (Some(seconds), Some(floor)) = (entry.median(GPU), gpu_floor(&plan)) {
+                entry.efficiency.insert(GPU.to_owned(), floor / seconds);
+            }
         }
         entry.max_error = self.error(work, case, &operands)?;
         Ok(())
@@ -117,8 +118,11 @@ impl Gauge {
         let here: Vec<Array> =
             operands.iter().map(|array| array.to_device(device)).collect::<Result<_, _>>()?;
         let mut round = 0;
+        // What takes seconds needs no warming up, and few samples.
+        let few = Budget { warm_up: Duration::ZERO, fewest: 3, ..self.budget };
+        let budget = if case.heavy { &few } else { &self.budget };
         with_device(device, || {
-            measure(&self.budget, || -> Result<()> {
+            measure(budget, || -> Result<()> {
                 round += 1;
                 (work.work)(&sizes, &here, round).eval()?;
                 if device != Device::Cpu {
@@ -209,6 +213,19 @@ fn ready(arrays: Vec<Array>) -> Result<Vec<Array>> {
         with_device(Device::Cpu, || array.eval().map(drop))?;
     }
     Ok(arrays)
+}
+
+/// Bytes below which starting the work takes longer than the work.
+const SMALL: u64 = 1 << 14;
+
+/// Whether bytes and products say how long it takes at least. Sorting, transforms, random numbers and the like have limits of their own
+/// that nobody measures here, and a lookup touches less than its table.
+fn has_roof(plan: &Plan) -> bool {
+    use Class::{Divide, Function, Heavy, Product, Reduce, Simple};
+    let work = plan.work();
+    let known = |class: Class| matches!(class, Simple | Divide | Function | Heavy | Reduce | Product);
+    work.iter().map(|work| work.bytes).sum::<u64>() >= SMALL
+        && work.iter().flat_map(|work| &work.terms).all(|term| known(term.class))
 }
 
 /// Seconds that the GPU needs at least, by the machine's profile; nothing where nobody measured it.

@@ -30,7 +30,7 @@ struct Memory {
     expressions: Vec<Expression>,
 }
 
-/// Arrays of one size in all: made, every other one dropped, and larger ones made.
+/// Arrays of one size: made, every other one dropped, and others made, of the same size and larger.
 #[derive(Serialize)]
 struct Sized {
     device: String,
@@ -141,8 +141,9 @@ fn sized(device: Device, bytes: u64) -> Result<Sized> {
                 number % 2 == 0
             });
             let halved = Stage::of(&account(&runtime, device)?);
-            // What was dropped does not fit them.
-            arrays.extend(made(ARRAYS / 4, elements + elements / 2, 100)?);
+            // Half of what was dropped fits, and half does not.
+            arrays.extend(made(ARRAYS / 4, elements, 100)?);
+            arrays.extend(made(ARRAYS / 4, elements + elements / 2, 200)?);
             let last = account(&runtime, device)?;
             drop(arrays);
             Ok(Sized {
@@ -236,7 +237,7 @@ fn text(memory: &Memory) -> String {
     let _ = writeln!(out, "{} on {}", style("Memory").bold(), memory.machine.cpu);
     let _ = writeln!(
         out,
-        "\n{ARRAYS} arrays are made, every other one is dropped, and {} half as large again are made.\n",
+        "\n{ARRAYS} arrays are made, every other one is dropped, {} of the same size and as many half as large again are made.\n",
         ARRAYS / 4
     );
     let heading = format!(
@@ -312,7 +313,7 @@ fn page(memory: &Memory) -> String {
         let label: fn(f64) -> String = |value| units::bytes(value as u64);
         sheet.chart(
             &format!("Memory by size of the array, {device}"),
-            "Eight arrays are made, every other one is dropped, and two half as large again are made.",
+            "Eight arrays are made, every other one is dropped, and two of the same size and two half as large again are made.",
             &series,
             label,
             label,

@@ -286,6 +286,27 @@ mod tests {
     }
 
     #[test]
+    fn damage_anywhere_is_an_error_or_leaves_a_run_that_can_be_compared() {
+        let whole = sample().to_json();
+        let mut read = 0;
+        for at in (0..whole.len()).filter(|&at| whole.is_char_boundary(at)) {
+            let mut texts = vec![whole[..at].to_string()];
+            let rest: String = whole[at..].chars().skip(1).collect();
+            for letter in ["", "0", "-", "9e999", "\"", "[", "}", "null", "\u{fffd}"] {
+                texts.push(format!("{}{letter}{rest}", &whole[..at]));
+            }
+            for text in texts {
+                if let Ok(run) = Run::from_json(&text) {
+                    assert_eq!(run.check(), Ok(()), "{text}");
+                    assert_eq!(Run::from_json(&run.to_json()), Ok(run));
+                    read += 1;
+                }
+            }
+        }
+        assert!(read > 100, "names may hold anything: {read}");
+    }
+
+    #[test]
     fn members_of_later_versions_are_ignored() {
         let text = sample().to_json().replacen("\"name\"", "\"colour\": 7, \"name\"", 1);
         assert_eq!(Run::from_json(&text).map(|run| run.results.len()), Ok(1));
