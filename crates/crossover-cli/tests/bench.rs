@@ -79,7 +79,9 @@ fn a_run_is_measured_kept_and_compared() {
     assert_eq!(run.results.len(), 2);
     for entry in &run.results {
         assert!(entry.median("cpu").unwrap() > 0.0 && entry.timings["cpu"].cold.is_some());
-        assert!(entry.max_error.unwrap() < 1e-5 && entry.efficiency["cpu"] > 0.0, "{entry:?}");
+        assert!(entry.max_error.unwrap() < 1e-5, "{entry:?}");
+        // Five numbers are no matter of bandwidth.
+        assert_eq!(entry.efficiency.contains_key("cpu"), entry.workload != "tiny", "{entry:?}");
     }
 
     let (slow, fast) = (folder.path("slow.json"), folder.path("fast.json"));

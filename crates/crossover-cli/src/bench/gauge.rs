@@ -36,15 +36,21 @@ pub struct Gauge {
 }
 
 impl Gauge {
-    pub fn new(budget: Budget, times_only: bool) -> Gauge {
-        Gauge {
+    pub fn new(budget: Budget, times_only: bool) -> Result<Gauge> {
+        let gpu = Runtime::current().is_available(Device::Cuda(0));
+        if gpu && !times_only {
+            // The first plan that may choose has the machine measured; what the GPU can do is known from then on.
+            let x = random::uniform::<f32>(&Key::new(1), [2048, 2048]);
+            with_device(Device::Auto, || x.matmul(&x).eval().map(drop))?;
+        }
+        Ok(Gauge {
             budget,
             times_only,
             roof: Roof::new(host::threads(), Duration::from_millis(8)),
             products: BTreeMap::new(),
-            gpu: Runtime::current().is_available(Device::Cuda(0)),
+            gpu,
             unfused: None,
-        }
+        })
     }
 
     /// Whether there is a GPU.
@@ -99,8 +105,9 @@ impl Gauge {
             return Ok(());
         }
         if has_roof(&plan) {
-            let floor = self.floor(&plan)?;
             if let Some(seconds) = entry.median(CPU) {
+                self.learn(&plan, seconds)?;
+                let floor = self.floor(&plan)?;
                 entry.efficiency.insert(CPU.to_owned(), floor / seconds);
             }
             if let (Some(seconds), Some(floor)) = (entry.median(GPU), gpu_floor(&plan)) {
@@ -113,6 +120,17 @@ impl Gauge {
 
     /// One call: build, evaluate, wait, drop.
     fn time(&self, work: &Workload, case: &Case, operands: &[Array], device: Device) -> Result<Timing> {
+        self.time_of(work.work, work, case, operands, device)
+    }
+
+    fn time_of(
+        &self,
+        expression: workloads::Expression,
+        work: &Workload,
+        case: &Case,
+        operands: &[Array],
+        device: Device,
+    ) -> Result<Timing> {
         let sizes = work.sizes(&case.params);
         let runtime = Runtime::current();
         let here: Vec<Array> =
@@ -124,7 +142,7 @@ impl Gauge {
         with_device(device, || {
             measure(budget, || -> Result<()> {
                 round += 1;
-                (work.work)(&sizes, &here, round).eval()?;
+                expression(&sizes, &here, round).eval()?;
                 if device != Device::Cpu {
                     runtime.executor().machine().backend(runtime::Device(1)).finish()?;
                 }
@@ -144,7 +162,7 @@ impl Gauge {
         for (name, device) in devices.into_iter().take(1 + usize::from(self.gpu)) {
             let timing = runtime.scope(|| -> Result<Timing> {
                 let operands = ready((work.operands)(&work.sizes(&case.params)))?;
-                self.time(work, case, &operands, device)
+                self.time_of(workloads::spelled(work), work, case, &operands, device)
             })?;
             entry.timings.insert(format!("{name} unfused"), timing);
         }
@@ -168,8 +186,20 @@ impl Gauge {
         Ok(seconds)
     }
 
+    /// A product that is faster than the best so far is the best.
+    fn learn(&mut self, plan: &Plan, seconds: f64) -> Result<()> {
+        if let [work] = plan.work().as_slice()
+            && let [term] = work.terms.as_slice()
+            && term.class == Class::Product
+        {
+            let rate = self.product(term.width)?.max(term.count as f64 / seconds);
+            self.products.insert(named(term.width).0, rate);
+        }
+        Ok(())
+    }
+
     fn product(&mut self, width: Width) -> Result<f64> {
-        let (name, dtype) = if width == Width::Double { ("f64", DType::F64) } else { ("f32", DType::F32) };
+        let (name, dtype) = named(width);
         if let Some(rate) = self.products.get(name) {
             return Ok(*rate);
         }
@@ -206,6 +236,11 @@ impl Gauge {
         }
         Ok(Some(worst))
     }
+}
+
+/// The dtype that a product of this width is measured in.
+fn named(width: Width) -> (&'static str, DType) {
+    if width == Width::Double { ("f64", DType::F64) } else { ("f32", DType::F32) }
 }
 
 fn ready(arrays: Vec<Array>) -> Result<Vec<Array>> {

@@ -18,7 +18,7 @@ use crossover::{
 };
 use serde::Serialize;
 
-use super::workloads::attention;
+use super::workloads::{attention, gelu};
 use crate::{compare, expressions, report, units};
 
 /// The JSON shape; see docs/json.md.
@@ -172,10 +172,7 @@ fn shapes(quick: bool) -> Vec<Shape> {
     let shape = |name, operands, work| Shape { name, dims: vec![rows, columns], operands, work };
     let mut all = vec![
         shape("a*b + sqrt(a) - b/2", 2, |x| expressions::expression(&x[0], &x[1])),
-        shape("GELU in array operations", 1, |x| {
-            let inner = (&x[0] + x[0].square() * &x[0] * 0.044_715) * 0.797_884_56;
-            &x[0] * 0.5 * (inner.tanh() + 1.0)
-        }),
+        shape("GELU in array operations", 1, |x| gelu(&x[0])),
         shape("layer norm", 1, |x| {
             let distance = &x[0] - x[0].mean(keepdims(-1));
             let variance = distance.square().mean(keepdims(-1));

@@ -165,7 +165,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         false => None,
     };
     let snapshot = Snapshot::now();
-    let mut gauge = Gauge::new(budget, arguments.times);
+    let mut gauge = Gauge::new(budget, arguments.times)?;
     let name =
         arguments.suite.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
     let mut run = Run::new(name, Fingerprint::here(Some(env!("CROSSOVER_COMMIT"))));

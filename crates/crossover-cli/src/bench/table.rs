@@ -97,16 +97,16 @@ impl Row {
         // On the GPU where there is one: that is where somebody who has one looks.
         let device = if entry.timings.contains_key(GPU) { GPU } else { CPU };
         let timing = entry.timings.get(device);
+        let share = |device: &str| entry.efficiency.get(device).map(|share| format!("{:.0}%", 100.0 * share));
         Row {
             cpu: seconds(CPU),
             gpu: seconds(GPU),
             speedup: entry.speedup().map_or_else(dash, |times| format!("{}×", units::three(times))),
-            roof: [CPU, GPU]
-                .iter()
-                .filter_map(|device| entry.efficiency.get(*device))
-                .map(|share| format!("{:.0}%", 100.0 * share))
-                .reduce(|cpu, gpu| format!("{cpu}/{gpu}"))
-                .unwrap_or_else(dash),
+            roof: match (share(CPU), share(GPU)) {
+                (None, None) => dash(),
+                (Some(cpu), None) if device == CPU => cpu,
+                (cpu, gpu) => format!("{}/{}", cpu.unwrap_or_else(dash), gpu.unwrap_or_else(dash)),
+            },
             spread: timing.map_or_else(dash, |timing| format!("{:.1}%", 100.0 * timing.spread())),
             cold: timing.and_then(|timing| timing.cold).map_or_else(dash, units::seconds),
             error: entry.max_error.map_or_else(dash, |error| {
@@ -118,8 +118,7 @@ impl Row {
 
 fn times(whole: &Whole) -> String {
     let mut out = String::new();
-    let width =
-        whole.run.results.iter().map(|entry| entry.name.chars().count()).max().unwrap_or(0).clamp(16, 44);
+    let width = longest(whole);
     let roof = if whole.gpu { "CPU/GPU roof" } else { "roof" };
     let row = |name: &str, r: Row| {
         line(&[
@@ -176,7 +175,7 @@ pub fn ours(entry: &Entry) -> Option<(f64, &'static str)> {
 fn claims(whole: &Whole) -> String {
     let mut out = String::new();
     let row = |cells: [String; 7]| {
-        let widths = [(8, false), (38, false), (24, true), (8, true), (8, true), (12, true), (8, true)];
+        let widths = [(9, false), (37, false), (24, true), (8, true), (8, true), (12, true), (8, true)];
         line(
             &cells
                 .into_iter()
@@ -218,12 +217,13 @@ fn peers(whole: &Whole) -> String {
     names.sort_unstable();
     names.dedup();
     let mut out = format!("\n{}\n", style("Beside others: their time, and how many times ours it is").bold());
-    let mut titles = vec![("work".to_owned(), 34, false), ("ours".to_owned(), 8, true)];
+    let width = longest(whole);
+    let mut titles = vec![("work".to_owned(), width, false), ("ours".to_owned(), 8, true)];
     titles.extend(names.iter().map(|name| ((*name).to_owned(), 16, true)));
     let _ = writeln!(out, "{}", style(line(&titles)).bold());
     for entry in &whole.run.results {
         let ours = best(entry);
-        let mut cells = vec![(entry.name.clone(), 34, false), (units::seconds(ours), 8, true)];
+        let mut cells = vec![(entry.name.clone(), width, false), (units::seconds(ours), 8, true)];
         for name in &names {
             let text = entry.peers.get(*name).map_or_else(
                 || "—".to_owned(),
@@ -236,6 +236,12 @@ fn peers(whole: &Whole) -> String {
         let _ = writeln!(out, "{}", line(&cells));
     }
     out
+}
+
+/// Characters of the longest name.
+fn longest(whole: &Whole) -> usize {
+    let names = whole.run.results.iter().map(|entry| entry.name.chars().count());
+    names.max().unwrap_or(0).clamp(16, 44)
 }
 
 /// Our time on the better device.

@@ -14,6 +14,9 @@ use crate::expressions;
 /// Numbers that make a size of a workload.
 pub type Params = BTreeMap<String, u64>;
 
+/// An expression of operands.
+pub type Expression = fn(&Sizes, &[Array], u64) -> Array;
+
 /// A kind of work.
 pub struct Workload {
     pub name: &'static str,
@@ -24,7 +27,7 @@ pub struct Workload {
     /// Random operands.
     pub operands: fn(&Sizes) -> Vec<Array>,
     /// The expression; the last argument counts calls, so that random numbers are new each time.
-    pub work: fn(&Sizes, &[Array], u64) -> Array,
+    pub work: Expression,
     /// Whether float64 says how wrong the result is.
     pub has_wider: bool,
 }
@@ -296,6 +299,21 @@ pub const ALL: &[Workload] = &[
     },
 ];
 
+/// The same in array operations only: what one of our operations does at once is spelled out, as users of other libraries do.
+pub fn spelled(work: &Workload) -> Expression {
+    match work.name {
+        "gelu" => |_, x, _| gelu(&x[0]),
+        "linear_gelu" => |_, x, _| gelu(&(x[0].matmul(&x[1]) + &x[2])),
+        _ => work.work,
+    }
+}
+
+/// GELU in array operations.
+pub fn gelu(x: &Array) -> Array {
+    let inner = (x + x.square() * x * 0.044_715) * 0.797_884_560_802_865_4;
+    x * 0.5 * (inner.tanh() + 1.0)
+}
+
 /// The operand in the widest type of its kind.
 pub fn wider(array: &Array) -> Array {
     match array.dtype() {
@@ -322,6 +340,18 @@ mod tests {
             assert_eq!(result.shape(), reference.shape(), "{}", work.name);
             let error = super::super::error::largest(&result, &reference).unwrap();
             assert!(error < 1e-5, "{}: {error}", work.name);
+        }
+    }
+
+    #[test]
+    fn what_is_spelled_out_is_the_same() {
+        for work in ALL {
+            let given: Params =
+                work.params.iter().map(|(name, usual)| ((*name).to_owned(), (*usual).min(6))).collect();
+            let sizes = work.sizes(&given);
+            let operands = (work.operands)(&sizes);
+            let (usual, spelled) = ((work.work)(&sizes, &operands, 1), spelled(work)(&sizes, &operands, 1));
+            assert!(super::super::error::largest(&spelled, &usual).unwrap() < 1e-5, "{}", work.name);
         }
     }
 

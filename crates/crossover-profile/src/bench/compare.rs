@@ -20,7 +20,7 @@ pub struct Settings {
     pub confidence: f64,
     /// Differences below this share do not matter.
     pub tolerance: f64,
-    /// The share by which intervals of saved runs are wider on both sides.
+    /// The share by which intervals of saved runs are wider on both sides, at least: by the spread of either run where that is more.
     pub allowance: f64,
     /// How often samples are drawn again.
     pub resamples: usize,
@@ -35,7 +35,7 @@ impl Default for Settings {
         Settings {
             confidence: 0.95,
             tolerance: 0.02,
-            allowance: 0.03,
+            allowance: 0.1,
             resamples: 10_000,
             seed: 1,
             force: false,
@@ -155,7 +155,7 @@ fn list(differences: &[Difference]) -> String {
 ///     run.results.push(Entry { name: "sum".into(), timings, ..Entry::default() });
 ///     run
 /// };
-/// let comparison = files(&run(1.0), &run(1.1), &Settings::default())?;
+/// let comparison = files(&run(1.0), &run(1.2), &Settings::default())?;
 /// assert_eq!(comparison.results[0].verdict, Verdict::Slower);
 /// # Ok::<(), crossover_profile::bench::Mismatch>(())
 /// ```
@@ -174,7 +174,8 @@ pub fn files(a: &Run, b: &Run, settings: &Settings) -> Result<Comparison, Mismat
         let seed = settings.seed.wrapping_add(at as u64);
         let (low, high) = apart(first, second, risk, settings.resamples, seed);
         let centre = (second.median() / first.median()).ln();
-        let (low, high) = (low - settings.allowance.ln_1p(), high + settings.allowance.ln_1p());
+        let wider = settings.allowance.max(first.spread()).max(second.spread()).ln_1p();
+        let (low, high) = (low - wider, high + wider);
         let samples = first.samples.len().min(second.samples.len());
         let verdict = if samples < FEWEST { Verdict::Unsure } else { verdict(low, high, settings.tolerance) };
         Judged {
