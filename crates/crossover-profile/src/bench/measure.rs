@@ -61,7 +61,7 @@ impl Timing {
     /// use crossover_profile::bench::Timing;
     /// let timing = Timing::new([3.0, 1.0, 2.0, 2.0]);
     /// assert_eq!((timing.median(), timing.best()), (2.0, 1.0));
-    /// assert_eq!(timing.spread(), 0.5);
+    /// assert_eq!(timing.spread(), 0.25);
     /// ```
     pub fn new(samples: impl Into<Vec<f64>>) -> Timing {
         Timing { cold: None, calls: 1, samples: samples.into() }
