@@ -132,6 +132,19 @@ pub(crate) struct Head {
     pub version: Option<u64>,
 }
 
+/// What a JSON text looks like that other readers of this crate did not expect.
+pub(crate) fn described(text: &str) -> String {
+    foreign(text)
+}
+
+/// Writes a file whole, or leaves what was there.
+pub(crate) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut part = path.as_os_str().to_owned();
+    part.push(format!(".{}.part", std::process::id()));
+    std::fs::write(&part, text)?;
+    std::fs::rename(&part, path).inspect_err(|_| _ = std::fs::remove_file(&part))
+}
+
 impl Trace {
     /// A string by its number.
     pub fn string(&self, number: u32) -> &str {
@@ -245,16 +258,8 @@ impl Trace {
     }
 }
 
-/// Writes a file whole, or leaves what was there.
-pub(crate) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut part = path.as_os_str().to_owned();
-    part.push(format!(".{}.part", std::process::id()));
-    std::fs::write(&part, text)?;
-    std::fs::rename(&part, path).inspect_err(|_| _ = std::fs::remove_file(&part))
-}
-
-/// What a JSON text looks like that is not what was expected.
-pub(crate) fn foreign(text: &str) -> String {
+/// What a JSON text looks like that is no trace.
+fn foreign(text: &str) -> String {
     let Ok(value) = serde_json::from_str::<serde_json::Value>(text) else {
         return "something else".to_string();
     };

@@ -189,7 +189,7 @@ impl Run {
         let head: trace::Head = match serde_json::from_str(text) {
             Ok(head) => head,
             Err(error) if error.is_data() => {
-                return Err(RunProblem::Foreign { found: trace::foreign(text) });
+                return Err(RunProblem::Foreign { found: trace::described(text) });
             }
             Err(error) => {
                 let why = error.to_string();
@@ -198,7 +198,7 @@ impl Run {
             }
         };
         if head.format.as_ref().and_then(|format| format.as_str()) != Some(FORMAT) {
-            return Err(RunProblem::Foreign { found: trace::foreign(text) });
+            return Err(RunProblem::Foreign { found: trace::described(text) });
         }
         match head.version {
             Some(version) if version <= u64::from(VERSION) => {}
