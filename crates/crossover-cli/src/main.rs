@@ -4,9 +4,11 @@
 //! errors to standard error. Exit status: 0 when all went well, 1 when something failed (an unreadable graph, a wrong
 //! result), 2 when the command line was wrong, 3 when a command needs a GPU and there is none.
 
+mod bench;
 mod bench_worker;
 mod cache;
 mod calibrate;
+mod compare;
 mod config;
 mod decide;
 mod doctor;
@@ -48,6 +50,8 @@ Examples:
   crossover kernels docs/graphs/softmax.graph    what was compiled for it: registers, time, launches
   crossover calibrate                            what the CPU and the GPU can do, and from which sizes on the GPU wins
   crossover report trace.json                    a page of where the time went
+  crossover bench --quick                        workloads on the CPU and the GPU; --save, --against, --peers
+  crossover compare ./old ./new                  which workloads became slower
   crossover config                               every setting, its value and who set it
   crossover top                                  memory, load, kernels and decisions, live
   crossover metrics --listen                     the same for Prometheus, with alert rules
@@ -71,6 +75,8 @@ enum Command {
     Metrics(metrics::Arguments),
     Selftest(selftest::Arguments),
     Report(report_page::Arguments),
+    Bench(bench::Arguments),
+    Compare(compare::Arguments),
     #[command(hide = true)]
     ProfileCheck(profile_check::Arguments),
     #[command(hide = true)]
@@ -97,6 +103,8 @@ fn main() -> ExitCode {
         Command::ProfileCheck(arguments) => profile_check::run(&arguments),
         Command::Selftest(arguments) => selftest::run(&arguments),
         Command::Report(arguments) => report_page::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
         Command::BenchWorker(arguments) => bench_worker::run(&arguments),
     });
     match outcome {

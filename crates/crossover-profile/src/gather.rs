@@ -214,21 +214,21 @@ fn machine(runtime: &Runtime) -> Machine {
 }
 
 /// The processor's name, where the system tells it.
-fn processor() -> String {
+pub(crate) fn processor() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
     name.map_or_else(|| std::env::consts::ARCH.to_string(), |(_, name)| name.trim().to_string())
 }
 
 /// Bytes of host memory, where the system tells.
-fn memory() -> u64 {
+pub(crate) fn memory() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB"));
     total.and_then(|kilobytes| kilobytes.trim().parse::<u64>().ok()).map_or(0, |kilobytes| kilobytes << 10)
 }
 
 /// A moment as people and programs write it, in UTC.
-fn timestamp(time: SystemTime) -> String {
+pub(crate) fn timestamp(time: SystemTime) -> String {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
     // Days since the first of March of year 0, in eras of 400 years.

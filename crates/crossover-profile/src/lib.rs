@@ -16,9 +16,10 @@
 //! ```
 //!
 //! A [`Trace`] is a value: [`to_json`](Trace::to_json) keeps it, [`export`] turns it into what other programs read, and
-//! [`page::render`] makes it a page that explains itself.
+//! [`page::render`] makes it a page that explains itself. [`bench`] measures, keeps and compares times of whole workloads.
 
 mod advice;
+pub mod bench;
 mod breakdown;
 pub mod export;
 mod gather;

@@ -54,6 +54,11 @@ pub fn render(traces: &[&str]) -> String {
     page
 }
 
+/// The style sheet of the page, for others that are to look like it.
+pub(crate) fn style() -> &'static str {
+    named("style.css", "", "").unwrap_or_default()
+}
+
 /// The text of the part that a line of the template names.
 fn named(line: &str, before: &str, after: &str) -> Option<&'static str> {
     let name = line.strip_prefix(before)?.strip_suffix(after)?;

@@ -129,9 +129,22 @@ pub struct Advice {
 
 /// What a file says it is.
 #[derive(Deserialize)]
-struct Head {
-    format: Option<serde_json::Value>,
-    version: Option<u64>,
+pub(crate) struct Head {
+    pub format: Option<serde_json::Value>,
+    pub version: Option<u64>,
+}
+
+/// What a JSON text looks like that other readers of this crate did not expect.
+pub(crate) fn described(text: &str) -> String {
+    foreign(text)
+}
+
+/// Writes a file whole, or leaves what was there.
+pub(crate) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut part = path.as_os_str().to_owned();
+    part.push(format!(".{}.part", std::process::id()));
+    std::fs::write(&part, text)?;
+    std::fs::rename(&part, path).inspect_err(|_| _ = std::fs::remove_file(&part))
 }
 
 impl Trace {
@@ -262,11 +275,7 @@ impl Trace {
 
     /// Writes the trace to a file: a new one, or in place of a whole old one.
     pub fn save(&self, path: impl AsRef<Path>) -> std::io::Result<()> {
-        let path = path.as_ref();
-        let mut part = path.as_os_str().to_owned();
-        part.push(format!(".{}.part", std::process::id()));
-        std::fs::write(&part, self.to_json())?;
-        std::fs::rename(&part, path).inspect_err(|_| _ = std::fs::remove_file(&part))
+        replace(path.as_ref(), &self.to_json())
     }
 
     fn check(&self) -> Result<(), Problem> {

@@ -1,10 +1,10 @@
 //! `crossover tour`: typical array code on this machine, timed, held against the roofline and checked.
 
 mod check;
-mod disturbance;
+pub mod disturbance;
 mod guide;
 mod measure;
-mod roof;
+pub mod roof;
 mod table;
 mod workload;
 
