@@ -18,6 +18,8 @@ mod page;
 mod paint;
 mod performance;
 mod portability;
+mod pytest;
+mod python;
 mod reference;
 mod regret;
 mod sizes;
@@ -62,6 +64,8 @@ enum Command {
     /// Rewrite docs/reference/ from the op table
     Reference,
     Page(page::Arguments),
+    Python(python::Arguments),
+    ArrayApi(python::SuiteArguments),
     Vector(vector::Arguments),
     Portability(portability::Arguments),
     Gpu(bundle::Arguments),
@@ -81,6 +85,8 @@ fn main() -> ExitCode {
         Command::Reference => reference::run(),
         Command::Differential(arguments) => differential::run(&arguments),
         Command::Page(arguments) => page::run(&arguments),
+        Command::Python(arguments) => python::run(&arguments),
+        Command::ArrayApi(arguments) => python::suite(&arguments),
         Command::Vector(arguments) => vector::run(&arguments),
         Command::Portability(arguments) => portability::run(&arguments),
         Command::Gpu(arguments) => bundle::run(&arguments),
