@@ -1,7 +1,8 @@
 //! DLPack, both ways, on the host.
 //!
 //! A consumer that knows about versions gets a read-only window onto the array's memory; an older one, which could not be told that it
-//! must not write, gets a copy of its own. What comes in is copied. Arrays whose memory is on a GPU are brought to the host first, on
+//! must not write, gets a copy of its own unless it insists (`copy=False`),
+//! and must not write then. What comes in is copied. Arrays whose memory is on a GPU are brought to the host first, on
 //! either side.
 #![allow(unsafe_code)]
 
@@ -94,11 +95,8 @@ pub fn export<'py>(
     copy: Option<bool>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let versioned = max_version.is_some_and(|(major, _)| major >= 1);
-    if copy == Some(false) && !versioned {
-        let what = "without a copy the memory is read-only, which takes a consumer that passes max_version=(1, 0) or later";
-        return Err(PyBufferError::new_err(what));
-    }
-    let copied = copy == Some(true) || !versioned;
+    // Who asks for no copy without being able to hear that the memory is read-only has been told by the documentation.
+    let copied = copy == Some(true) || (!versioned && copy != Some(false));
     let array = if copied { array.copy() } else { array.clone() };
     let view = computing(py, || array.host_view()).map_err(|error| raise(&error))?;
     let dtype = view.dtype();

@@ -13,6 +13,7 @@ mod functions;
 mod index;
 mod numpy;
 mod runtime;
+mod standard;
 mod values;
 
 use pyo3::prelude::*;

@@ -54,7 +54,15 @@ impl Arg {
         }
     }
 
-    /// The dtype of the array, or that of the number beside one of `dtype`.
+    /// The dtype of the array, or that of an array made of the number.
+    pub fn kind_of(&self) -> DType {
+        match self {
+            Arg::Array(array) => array.dtype(),
+            Arg::Number(number) => number.default_dtype(),
+        }
+    }
+
+    /// The dtype of the array; a number takes that of what is beside it.
     pub fn dtype(&self) -> Option<DType> {
         match self {
             Arg::Array(array) => Some(array.dtype()),
@@ -187,6 +195,8 @@ pub fn array_from(object: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<A
             Some(dtype) if dtype != array.dtype() => checked(array.astype(dtype)),
             _ => Ok(array),
         },
+        // What has said what it is, and was refused, is not asked once more.
+        Err(error) if object.hasattr("__array_interface__")? => Err(error),
         Err(error) => match from_iterable(object, dtype)? {
             Some(array) => Ok(array),
             None => Err(error),

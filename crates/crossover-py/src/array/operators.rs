@@ -10,6 +10,7 @@ use crate::{
     device::{building, computing},
     dtype::name,
     errors::{raise, value_error},
+    standard,
     values::{Arg, check_range},
 };
 
@@ -67,6 +68,17 @@ fn check_power(left: &Array, right: &Arg) -> PyResult<()> {
     }
 }
 
+fn floor_divide(left: &Array, right: &Arg) -> Array {
+    match right {
+        Arg::Array(right) => standard::floor_divide(left, right),
+        // Its range was checked before.
+        Arg::Number(number) => {
+            let dtype = left.dtype().with_scalar(number.kind());
+            standard::floor_divide(left, &Array::full_dtype((), *number, dtype))
+        }
+    }
+}
+
 fn matmul(left: &Array, right: &Arg) -> Array {
     match right {
         Arg::Array(right) => left.matmul(right),
@@ -100,7 +112,7 @@ operators! {
     "-" __sub__ __rsub__ __isub__ |x, y| x.subtract(y.operand());
     "*" __mul__ __rmul__ __imul__ |x, y| x.multiply(y.operand());
     "/" __truediv__ __rtruediv__ __itruediv__ |x, y| x.divide(y.operand());
-    "//" __floordiv__ __rfloordiv__ __ifloordiv__ |x, y| x.floor_divide(y.operand());
+    "//" __floordiv__ __rfloordiv__ __ifloordiv__ |x, y| floor_divide(x, y);
     "%" __mod__ __rmod__ __imod__ |x, y| x.remainder(y.operand());
     "@" __matmul__ __rmatmul__ __imatmul__ |x, y| matmul(x, y);
     "&" __and__ __rand__ __iand__ |x, y| x.bitwise_and(y.operand());
@@ -131,6 +143,7 @@ impl PyArray {
     }
 
     fn __neg__(&self) -> PyResult<PyArray> {
+        standard::refuse_booleans("negative", "~x", &[self.0.dtype()])?;
         PyArray::done(self.0.negative())
     }
 

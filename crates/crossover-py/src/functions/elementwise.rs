@@ -7,6 +7,7 @@ use crate::{
     array::PyArray,
     device::building,
     errors::value_error,
+    standard,
     values::{Arg, Arr, check_range, pair},
 };
 
@@ -37,11 +38,11 @@ fn rounded(x: &Array, round: fn(&Array) -> Array) -> Array {
 unary! {
     abs "Magnitude of each element." |x| x.abs();
     acos "Arc cosine in radians." |x| x.acos();
-    acosh "Inverse hyperbolic cosine." |x| x.acosh();
+    acosh "Inverse hyperbolic cosine." |x| standard::acosh(&x);
     asin "Arc sine in radians." |x| x.asin();
-    asinh "Inverse hyperbolic sine." |x| x.asinh();
+    asinh "Inverse hyperbolic sine." |x| standard::asinh(&x);
     atan "Arc tangent in radians." |x| x.atan();
-    atanh "Inverse hyperbolic tangent." |x| x.atanh();
+    atanh "Inverse hyperbolic tangent." |x| standard::atanh(&x);
     bitwise_invert "Every bit flipped; logical not for booleans." |x| x.bitwise_invert();
     ceil "Smallest whole number not below." |x| rounded(&x, Array::ceil);
     conj "Complex conjugate." |x| x.conj();
@@ -64,13 +65,12 @@ unary! {
     log1p "Natural logarithm of one plus each element." |x| x.log1p();
     log2 "Logarithm to base 2." |x| x.log2();
     logical_not "True where an element is false, or zero." |x| x.logical_not();
-    negative "The sign flipped." |x| x.negative();
     positive "Each element as it is." |x| x.positive();
     real "Real part." |x| x.real();
     reciprocal "One over each element." |x| x.reciprocal();
     relu "The larger of each element and zero." |x| x.relu();
     sigmoid "Logistic function." |x| x.sigmoid();
-    sign "-1, 0 or 1 with the sign of each element." |x| x.sign();
+    sign "-1, 0 or 1 with the sign of each element." |x| standard::sign(&x);
     signbit "True where the sign bit is set." |x| x.signbit();
     silu "Sigmoid linear unit." |x| x.silu();
     sin "Sine of radians." |x| x.sin();
@@ -79,7 +79,7 @@ unary! {
     sqrt "Square root." |x| x.sqrt();
     square "Each element times itself." |x| x.square();
     tan "Tangent of radians." |x| x.tan();
-    tanh "Hyperbolic tangent." |x| x.tanh();
+    tanh "Hyperbolic tangent." |x| standard::tanh(&x);
     trunc "Nearest whole number towards zero." |x| rounded(&x, Array::trunc);
 }
 
@@ -112,7 +112,6 @@ binary! {
     bitwise_xor "Bitwise exclusive or." |x, y| x.bitwise_xor(y);
     copysign "Magnitude of x1 with the sign of x2." |x, y| x.copysign(y);
     divide "Quotient." |x, y| x.divide(y);
-    floor_divide "Quotient rounded towards minus infinity; integers divided by zero give 0." |x, y| x.floor_divide(y);
     hypot "Square root of the sum of squares." |x, y| x.hypot(y);
     logaddexp "Logarithm of the sum of exponentials." |x, y| x.logaddexp(y);
     logical_and "True where both are." |x, y| x.logical_and(y);
@@ -123,7 +122,6 @@ binary! {
     multiply "Product." |x, y| x.multiply(y);
     nextafter "Next float after x1 towards x2." |x, y| x.nextafter(y);
     remainder "Remainder with the sign of the divisor." |x, y| x.remainder(y);
-    subtract "Difference." |x, y| x.subtract(y);
 }
 
 macro_rules! compare {
@@ -156,6 +154,32 @@ compare! {
     less "True where x1 is less than x2."
     less_equal "True where x1 is less than or equal to x2."
     not_equal "True where x1 is different from x2."
+}
+
+/// The sign flipped.
+#[pyfunction]
+#[pyo3(signature = (x, /))]
+fn negative(x: Arr) -> PyResult<PyArray> {
+    standard::refuse_booleans("negative", "logical_not", &[x.0.dtype()])?;
+    PyArray::done(building(|| x.0.negative()))
+}
+
+/// Difference.
+#[pyfunction]
+#[pyo3(signature = (x1, x2, /))]
+fn subtract(x1: Arg, x2: Arg) -> PyResult<PyArray> {
+    let (x1, x2) = pair(x1, x2)?;
+    standard::refuse_booleans("subtract", "bitwise_xor", &[x1.dtype(), x2.kind_of()])?;
+    PyArray::done(building(|| x1.subtract(x2.operand())))
+}
+
+/// Quotient rounded towards minus infinity; integers divided by zero give 0.
+#[pyfunction]
+#[pyo3(signature = (x1, x2, /))]
+fn floor_divide(x1: Arg, x2: Arg) -> PyResult<PyArray> {
+    let (x1, x2) = pair(x1, x2)?;
+    let x2 = x2.beside(x1.dtype())?;
+    PyArray::done(building(|| standard::floor_divide(&x1, &x2)))
 }
 
 /// x1 to the power of x2.
@@ -211,6 +235,9 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     register_unary(module)?;
     register_binary(module)?;
     register_compare(module)?;
+    module.add_function(wrap_pyfunction!(negative, module)?)?;
+    module.add_function(wrap_pyfunction!(subtract, module)?)?;
+    module.add_function(wrap_pyfunction!(floor_divide, module)?)?;
     module.add_function(wrap_pyfunction!(pow, module)?)?;
     module.add_function(wrap_pyfunction!(round, module)?)?;
     module.add_function(wrap_pyfunction!(clip, module)?)
