@@ -68,7 +68,7 @@ pub fn asinh(x: &Array) -> Array {
     choose(&below, Number::Complex(NAN, -0.0), &asinh)
 }
 
-/// The zero of the real part stays beside a NaN.
+/// The zero of the real part stays beside a NaN; a NaN there makes both parts NaN.
 pub fn atanh(x: &Array) -> Array {
     let atanh = x.atanh();
     if !x.dtype().is_complex() {
@@ -77,7 +77,21 @@ pub fn atanh(x: &Array) -> Array {
     let there = x.real().equal(0).logical_and(&x.imag().isnan());
     let left = there.logical_and(&x.real().signbit());
     let atanh = choose(&there, Number::Complex(0.0, NAN), &atanh);
+    let lost = x.real().isnan().logical_and(&x.imag().isfinite());
+    let atanh = choose(&lost, Number::Complex(NAN, NAN), &atanh);
     choose(&left, Number::Complex(-0.0, NAN), &atanh)
+}
+
+/// Of a zero, +0 with the zero of the imaginary part.
+pub fn expm1(x: &Array) -> Array {
+    let expm1 = x.expm1();
+    if !x.dtype().is_complex() {
+        return expm1;
+    }
+    let there = x.real().equal(0).logical_and(&x.imag().equal(0));
+    let below = there.logical_and(&x.imag().signbit());
+    let expm1 = choose(&there, Number::Complex(0.0, 0.0), &expm1);
+    choose(&below, Number::Complex(0.0, -0.0), &expm1)
 }
 
 /// Booleans have no sign and no difference, as in NumPy.

@@ -52,7 +52,7 @@ unary! {
     erfc "Complementary error function." |x| x.erfc();
     exp "e to the power of each element.\n\n>>> xo.exp(xo.asarray([0.0, 1.0]))\narray([1.        , 2.71828183])" |x| x.exp();
     exp2 "Two to the power of each element." |x| x.exp2();
-    expm1 "e to the power of each element, minus one." |x| x.expm1();
+    expm1 "e to the power of each element, minus one." |x| standard::expm1(&x);
     floor "Largest whole number not above." |x| rounded(&x, Array::floor);
     gelu "Gaussian error linear unit, tanh form." |x| x.gelu();
     gelu_exact "Gaussian error linear unit, exact form." |x| x.gelu_exact();

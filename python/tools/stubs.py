@@ -1,4 +1,4 @@
-"""Writes the type stubs `python/crossover/*.pyi` from the package itself: `python python/stubs.py`, or `--check` to compare."""
+"""Writes the type stubs `python/crossover/*.pyi` from the package itself: `python python/tools/stubs.py`, or `--check` to compare."""
 
 import inspect
 import pathlib
@@ -6,17 +6,17 @@ import sys
 
 import crossover as xo
 
-FOLDER = pathlib.Path(__file__).parent / "crossover"
-HEAD = '"""Written by python/stubs.py."""\n\nfrom typing import Any, Iterator\n\n'
+FOLDER = pathlib.Path(__file__).parent.parent / "crossover"
+HEAD = "\"\"\"Written by python/tools/stubs.py.\"\"\"\n\nimport builtins\nfrom typing import Any, Iterator\n\n"
 
 # What does not return an array.
 RETURNS = {
-    "allclose": "bool", "array_equal": "bool", "can_cast": "bool", "isdtype": "bool", "broadcast_arrays": "list[Array]", "meshgrid": "list[Array]",
+    "allclose": "builtins.bool", "array_equal": "builtins.bool", "can_cast": "builtins.bool", "isdtype": "builtins.bool", "broadcast_arrays": "list[Array]", "meshgrid": "list[Array]",
     "nonzero": "tuple[Array, ...]", "unstack": "tuple[Array, ...]", "split": "list[Array]", "result_type": "dtype", "explain": "str",
     "fallbacks": "dict[tuple[str, str, int], int]", "get_runtime": "Runtime", "init": "Runtime", "install": "None", "gpu": "Any",
     "histogram": "tuple[Array, Array]", "unique": "Any", "list_devices": "list[device]", "tolist": "Any", "item": "Any", "tobytes": "bytes",
-    "fill": "None", "sort": "None", "numpy": "Any", "__len__": "int", "__bool__": "bool", "__float__": "float", "__complex__": "complex",
-    "__index__": "int", "__int__": "int", "__iter__": "Iterator[Array]", "__setitem__": "None", "__contains__": "bool", "__repr__": "str",
+    "fill": "None", "sort": "None", "numpy": "Any", "__len__": "int", "__bool__": "builtins.bool", "__float__": "float", "__complex__": "complex",
+    "__index__": "int", "__int__": "int", "__iter__": "Iterator[Array]", "__setitem__": "None", "__contains__": "builtins.bool", "__repr__": "str",
     "__str__": "str", "__array__": "Any", "__dlpack__": "Any", "__dlpack_device__": "tuple[int, int]", "__array_namespace__": "Any",
     "__array_ufunc__": "Any", "__array_function__": "Any",
 }
@@ -59,7 +59,7 @@ def array():
     """The stub of the class."""
     lines = ["class Array:", f'    """{summary(xo.Array)}"""', ""]
     for name, kind in {
-        "dtype": "dtype", "shape": "tuple[int, ...]", "ndim": "int", "size": "int", "itemsize": "int", "nbytes": "int", "device": "device",
+        "dtype": "_dtype", "shape": "tuple[int, ...]", "ndim": "int", "size": "int", "itemsize": "int", "nbytes": "int", "device": "_device",
         "T": "Array", "mT": "Array", "real": "Array", "imag": "Array",
     }.items():
         lines += ["    @property", f"    def {name}(self) -> {kind}:", f'        """{summary(getattr(xo.Array, name))}"""']
@@ -88,7 +88,7 @@ def plain_class(name, thing):
     lines = [f"class {name}:", f'    """{summary(thing)}"""', f"    def __init__(self, *args: Any, **kwargs: Any) -> None: ..."]
     lines.append("    def __getattr__(self, name: str) -> Any: ...")
     if hasattr(thing, "__enter__"):
-        lines += [f"    def __enter__(self) -> {name}: ...", "    def __exit__(self, *why: Any) -> bool: ..."]
+        lines += [f"    def __enter__(self) -> {name}: ...", "    def __exit__(self, *why: Any) -> builtins.bool: ..."]
     return "\n".join(lines) + "\n\n"
 
 
@@ -110,13 +110,14 @@ def stub():
             text += function(name, thing) + "\n"
         else:
             late += f"{name}: {'None' if thing is None else type(thing).__name__}\n"
-    return text + late
+    # Inside the class, the names of these are attributes.
+    return text + late + "_dtype = dtype\n_device = device\n"
 
 
 if __name__ == "__main__":
     file = FOLDER / "__init__.pyi"
     if "--check" in sys.argv:
-        sys.exit(0 if file.read_text() == stub() else "python/crossover/__init__.pyi is old: python python/stubs.py")
+        sys.exit(0 if file.read_text() == stub() else "python/crossover/__init__.pyi is old: python python/tools/stubs.py")
     file.write_text(stub())
     (FOLDER / "py.typed").write_text("")
     print(f"{file}: {len(stub().splitlines())} lines")
