@@ -1,5 +1,8 @@
 """Neighbours: DLPack, NumPy's protocols, threads."""
 
+import signal
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -84,6 +87,23 @@ def test_other_threads_run_while_we_compute():
     stop.set()
     thread.join()
     assert counted > before
+
+
+LOOP = """
+import crossover as xo
+x = xo.ones((300, 300)).eval()
+print("ready", flush=True)
+while True:
+    (x @ x).eval()
+"""
+
+
+def test_loops_are_interrupted_by_ctrl_c():
+    with subprocess.Popen([sys.executable, "-c", LOOP], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        assert child.stdout.readline() == "ready\n"
+        child.send_signal(signal.SIGINT)
+        said = child.communicate(timeout=60)[1]
+    assert child.returncode != 0 and "KeyboardInterrupt" in said
 
 
 def test_devices_and_runtimes_are_scopes():

@@ -32,6 +32,7 @@ const SUITE: [&str; 5] = [
 ///   cargo xtask python -- -k dlpack             those whose name contains `dlpack`
 ///   cargo xtask python --release --expressions 5000     random expressions against NumPy, by the release build
 ///   cargo xtask python --release --overhead     how long tiny operations take
+///   cargo xtask python --release --ratios       speed beside NumPy
 ///   cargo xtask python --stubs                  python/crossover/__init__.pyi again, from the package
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -45,6 +46,9 @@ pub struct Arguments {
     /// Time tiny operations instead
     #[arg(long)]
     overhead: bool,
+    /// Time functions beside NumPy's instead
+    #[arg(long)]
+    ratios: bool,
     /// Rewrite the type stubs instead
     #[arg(long)]
     stubs: bool,
@@ -83,6 +87,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let mut command = python(&["-rpython/tests/requirements.txt"], arguments.release)?;
     match arguments.expressions {
         Some(cases) => command.args([&format!("{TESTS}/expressions.py"), "--cases", &cases.to_string()]),
+        None if arguments.ratios => command.arg(format!("{TESTS}/ratios.py")),
         None if arguments.stubs => command.arg("python/tools/stubs.py"),
         None if arguments.overhead => command.arg(format!("{TESTS}/overhead.py")),
         None => command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", TESTS]).args(&arguments.rest),
