@@ -35,6 +35,7 @@ from ._native import (
     var, vecdot, where, zeros, zeros_like,
 )
 from ._numpy_names import *  # noqa: F403
+from ._profile import profile
 from ._protocols import fallbacks
 from ._redirect import install
 from ._sets import unique_all, unique_counts, unique_inverse

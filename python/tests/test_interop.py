@@ -131,3 +131,20 @@ def test_memory_is_told():
 
 def test_plans_are_explained():
     assert xo.explain(xo.exp(xo.ones(3)) * 2).startswith("plan: 1 kernel")
+
+
+def test_profiles_tell_where_the_time_went(tmp_path):
+    @xo.profile
+    def work(n):
+        return float(xo.sum(xo.exp(xo.linspace(0, 1, n))))
+
+    with pytest.raises(RuntimeError, match="nothing is recorded"):
+        work.summary()
+    assert work(100_000) > 1.0 and work.__name__ == "work"
+    assert "CPU kernels" in work.summary()
+    [first, *_] = work.bottlenecks(top_n=2)
+    assert first["device"] == "cpu" and first["launches"] >= 1 and 0 < first["share"] <= 1
+    work.export_json(tmp_path / "trace.json")
+    work.html(tmp_path / "trace.html")
+    assert (tmp_path / "trace.json").read_text().startswith("{")
+    assert work.html().lower().startswith("<!doctype html>")

@@ -12,6 +12,7 @@ mod errors;
 mod functions;
 mod index;
 mod numpy;
+mod profile;
 mod runtime;
 mod standard;
 mod values;
@@ -30,6 +31,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     for known in crossover::DType::ALL {
         module.add(dtype::name(known), dtype::object(py, known)?)?;
     }
+    profile::register(module)?;
     runtime::register(module)?;
     functions::register(module)
 }
