@@ -24,8 +24,8 @@ pub fn floor_divide(x: &Array, y: &Array) -> Array {
     if !quotient.dtype().is_float() {
         return quotient;
     }
-    let infinite = x.isinf().logical_or(&y.isinf());
-    infinite.where_(&x.divide(y).floor(), &quotient)
+    let infinite = x.isinf().logical_or(y.isinf());
+    infinite.where_(x.divide(y).floor(), &quotient)
 }
 
 /// ±1 with a zero of the sign of the imaginary part, beyond all bounds.
@@ -35,7 +35,7 @@ pub fn tanh(x: &Array) -> Array {
         return tanh;
     }
     let (re, im) = (x.real(), x.imag());
-    let far = re.isinf().logical_and(&im.isfinite());
+    let far = re.isinf().logical_and(im.isfinite());
     let (right, above) = (re.greater(0), im.signbit().logical_not());
     let mut result = tanh;
     for (value, zero) in [(1.0, 0.0), (1.0, -0.0), (-1.0, 0.0), (-1.0, -0.0)] {
@@ -52,7 +52,7 @@ pub fn acosh(x: &Array) -> Array {
     if !x.dtype().is_complex() {
         return acosh;
     }
-    let there = x.real().equal(0).logical_and(&x.imag().isnan());
+    let there = x.real().equal(0).logical_and(x.imag().isnan());
     choose(&there, Number::Complex(NAN, std::f64::consts::FRAC_PI_2), &acosh)
 }
 
@@ -62,8 +62,8 @@ pub fn asinh(x: &Array) -> Array {
     if !x.dtype().is_complex() {
         return asinh;
     }
-    let there = x.real().isnan().logical_and(&x.imag().equal(0));
-    let below = there.logical_and(&x.imag().signbit());
+    let there = x.real().isnan().logical_and(x.imag().equal(0));
+    let below = there.logical_and(x.imag().signbit());
     let asinh = choose(&there, Number::Complex(NAN, 0.0), &asinh);
     choose(&below, Number::Complex(NAN, -0.0), &asinh)
 }
@@ -74,10 +74,10 @@ pub fn atanh(x: &Array) -> Array {
     if !x.dtype().is_complex() {
         return atanh;
     }
-    let there = x.real().equal(0).logical_and(&x.imag().isnan());
-    let left = there.logical_and(&x.real().signbit());
+    let there = x.real().equal(0).logical_and(x.imag().isnan());
+    let left = there.logical_and(x.real().signbit());
     let atanh = choose(&there, Number::Complex(0.0, NAN), &atanh);
-    let lost = x.real().isnan().logical_and(&x.imag().isfinite());
+    let lost = x.real().isnan().logical_and(x.imag().isfinite());
     let atanh = choose(&lost, Number::Complex(NAN, NAN), &atanh);
     choose(&left, Number::Complex(-0.0, NAN), &atanh)
 }
@@ -88,8 +88,8 @@ pub fn expm1(x: &Array) -> Array {
     if !x.dtype().is_complex() {
         return expm1;
     }
-    let there = x.real().equal(0).logical_and(&x.imag().equal(0));
-    let below = there.logical_and(&x.imag().signbit());
+    let there = x.real().equal(0).logical_and(x.imag().equal(0));
+    let below = there.logical_and(x.imag().signbit());
     let expm1 = choose(&there, Number::Complex(0.0, 0.0), &expm1);
     choose(&below, Number::Complex(0.0, -0.0), &expm1)
 }

@@ -93,7 +93,7 @@ fn random_permutation(key: &Bound<'_, PyKey>, n: usize) -> PyResult<PyArray> {
 
 #[pyfunction]
 fn random_shuffle(key: &Bound<'_, PyKey>, x: Arr, axis: i64) -> PyResult<PyArray> {
-    let (py, key) = (key.py(), key.get().0.clone());
+    let (py, key) = (key.py(), key.get().0);
     let shuffled: Array = computing(py, || random::shuffle(&key, &x.0, axis));
     PyArray::done(shuffled)
 }
