@@ -697,6 +697,13 @@ def power(x1: Any, x2: Any, /) -> Array:
 def prod(x: Any, /, axis: Any = ..., dtype: Any = ..., *, keepdims: Any = ...) -> Array:
     """Product of elements over axes."""
 
+class profile:
+    """Records what happens in a `with` block, or in a function; then tells."""
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...
+    def __enter__(self) -> profile: ...
+    def __exit__(self, *why: Any) -> builtins.bool: ...
+
 def ptp(a: Any, axis: Any = ...) -> Array:
     """Largest less smallest element."""
 
