@@ -15,12 +15,13 @@ const FOLDER: &str = ".venv-python";
 /// The tests and what they need.
 const TESTS: &str = "python/tests";
 /// What the standard's suite needs beside that.
-const SUITE: [&str; 5] = [
+const SUITE: [&str; 6] = [
     "hypothesis>=6.151.0",
     "ndindex>=1.8",
     "pytest-xdist",
     "pytest-json-report",
-    "-rpython/tests/requirements.txt",
+    "-r",
+    "python/tests/requirements.txt",
 ];
 
 /// Build the Python package and run its tests.
@@ -84,7 +85,7 @@ pub struct SuiteArguments {
 
 /// Runs the tests. True when all held.
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    let mut command = python(&["-rpython/tests/requirements.txt"], arguments.release)?;
+    let mut command = python(&["-r", "python/tests/requirements.txt"], arguments.release)?;
     match arguments.expressions {
         Some(cases) => command.args([&format!("{TESTS}/expressions.py"), "--cases", &cases.to_string()]),
         None if arguments.ratios => command.arg(format!("{TESTS}/ratios.py")),
@@ -97,7 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
 
 /// Runs the tests by the build of the tests and counts them. An error says what the machine lacks.
 pub fn count() -> Result<Tally> {
-    let mut command = python(&["-rpython/tests/requirements.txt"], false)?;
+    let mut command = python(&["-r", "python/tests/requirements.txt"], false)?;
     command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", TESTS]);
     pytest::counted(&mut command, "the Python package")
 }
