@@ -4,15 +4,15 @@ use anyhow::Result;
 
 use crate::tally::Tally;
 use crate::workspace::{self, Metadata};
-use crate::{differential, exports, page, paint};
+use crate::{differential, exports, page, paint, python};
 
 /// The crate whose examples are run.
 const PACKAGE: &str = "crossover";
 /// Cases per operation of the comparison with NumPy; more are run by hand.
 const CASES: u64 = 100;
 
-/// Runs every example and the comparison with NumPy on a few cases, each counts as one test, and the tests of the report
-/// page. Notices say what could not run.
+/// Runs every example and the comparison with NumPy on a few cases, each counts as one test, and the tests of the Python package and of the
+/// report page. Notices say what could not run.
 pub fn run(notices: &mut Vec<String>) -> Result<Tally> {
     let metadata = Metadata::read()?;
     let mut build = workspace::cargo();
@@ -39,6 +39,10 @@ pub fn run(notices: &mut Vec<String>) -> Result<Tally> {
     match exports::count(notices) {
         Ok(more) => tally += more,
         Err(error) => notices.push(format!("the consumers of exports were NOT RUN: {error:#}")),
+    }
+    match python::count() {
+        Ok(more) => tally += more,
+        Err(error) => notices.push(format!("the Python package was NOT RUN: {error:#}")),
     }
     match page::count() {
         Ok(more) => tally += more,

@@ -19,6 +19,8 @@ mod page;
 mod paint;
 mod performance;
 mod portability;
+mod pytest;
+mod python;
 mod reference;
 mod regret;
 mod sizes;
@@ -65,6 +67,8 @@ enum Command {
     Page(page::Arguments),
     /// Read our exports back with the programs they are for: speedscope, Prometheus' parser, promtool
     Exports,
+    Python(python::Arguments),
+    ArrayApi(python::SuiteArguments),
     Vector(vector::Arguments),
     Portability(portability::Arguments),
     Gpu(bundle::Arguments),
@@ -85,6 +89,8 @@ fn main() -> ExitCode {
         Command::Differential(arguments) => differential::run(&arguments),
         Command::Page(arguments) => page::run(&arguments),
         Command::Exports => exports::run(),
+        Command::Python(arguments) => python::run(&arguments),
+        Command::ArrayApi(arguments) => python::suite(&arguments),
         Command::Vector(arguments) => vector::run(&arguments),
         Command::Portability(arguments) => portability::run(&arguments),
         Command::Gpu(arguments) => bundle::run(&arguments),

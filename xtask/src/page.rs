@@ -1,10 +1,11 @@
 //! `cargo xtask page`: the report page in a headless browser.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
+use crate::pytest;
 use crate::tally::Tally;
 use crate::venv::Venv;
 use crate::workspace;
@@ -47,7 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         // The program runs in the root; the path was meant from where the person stands.
         command.arg(format!("{TESTS}/pictures.py")).arg(std::path::absolute(folder)?);
     } else {
-        pytest(&mut command);
+        add_tests(&mut command);
         command.args(&arguments.rest);
     }
     Ok(command.status().context("could not start the environment's python")?.success())
@@ -56,19 +57,8 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
 /// Runs the tests and counts them. An error says what the machine lacks.
 pub fn count() -> Result<Tally> {
     let mut command = python()?;
-    pytest(&mut command);
-    let output =
-        command.stderr(Stdio::inherit()).output().context("could not start the environment's python")?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    println!("\nthe report page in a browser\n{}", said.trim_end());
-    let Some(mut tally) = said.lines().rev().find_map(totals) else {
-        bail!("pytest ended with {} and without a line of totals", output.status);
-    };
-    if !output.status.success() && tally.failed == 0 {
-        // A crash of the runner itself must show in the totals.
-        tally.failed = 1;
-    }
-    Ok(tally)
+    add_tests(&mut command);
+    pytest::counted(&mut command, "the report page in a browser")
 }
 
 /// The environment's interpreter, with the browser it is to use.
@@ -80,7 +70,7 @@ fn python() -> Result<Command> {
     Ok(command)
 }
 
-fn pytest(command: &mut Command) {
+fn add_tests(command: &mut Command) {
     command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", TESTS]);
 }
 
@@ -101,37 +91,4 @@ fn browser() -> Result<PathBuf> {
                 BROWSERS.join(", ")
             )
         })
-}
-
-/// Reads `2 failed, 86 passed, 1 error in 87.65s (0:01:27)`.
-fn totals(line: &str) -> Option<Tally> {
-    let (counts, _) = line.trim_matches(['=', ' ']).split_once(" in ")?;
-    let mut tally = Tally::default();
-    for part in counts.split(", ") {
-        let (number, noun) = part.split_once(' ')?;
-        let number: u64 = number.parse().ok()?;
-        match noun {
-            "passed" => tally.passed += number,
-            "failed" | "error" | "errors" => tally.failed += number,
-            "skipped" | "deselected" => tally.skipped += number,
-            _ => {}
-        }
-    }
-    Some(tally)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn totals_of_pytest_are_read() {
-        assert_eq!(totals("90 passed in 44.94s"), Some(Tally { passed: 90, failed: 0, skipped: 0 }));
-        assert_eq!(
-            totals("== 2 failed, 86 passed, 1 error, 3 skipped in 87.65s (0:01:27) =="),
-            Some(Tally { passed: 86, failed: 3, skipped: 3 })
-        );
-        assert_eq!(totals("a line that says how it went in words"), None);
-        assert_eq!(totals("100,000 spans: 6.73 MB, interactive in 618 ms"), None);
-    }
 }

@@ -129,6 +129,11 @@ impl Array {
         self.view.clone().unwrap_or_else(|| Layout::contiguous(self.cell.ty.shape.clone()))
     }
 
+    /// Whether there are as many elements as the cell has.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.size() == self.cell.ty.shape.size()
+    }
+
     /// A view of the same cell.
     pub(crate) fn with_layout(&self, layout: Layout) -> Array {
         Array { cell: self.cell.clone(), view: Some(layout) }

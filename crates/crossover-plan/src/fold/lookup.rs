@@ -158,6 +158,17 @@ mod tests {
     }
 
     #[test]
+    fn of_two_lookups_for_one_kernel_one_is_folded() {
+        let graph = Graph::parse(
+            "graph {\n%t = input f32[50, 12]\n%i = input i64[6]\n%j = input i64[6]\n%r = take %t, %i axis 0\n\
+             %s = take %t, %j axis 0\n%y = subtract %r, %s\nreturn %y\n}",
+        );
+        let plan = Plan::new(&graph.unwrap(), Options::default()).unwrap();
+        let folded: Vec<bool> = plan.launches.iter().map(|launch| launch.fold.is_some()).collect();
+        assert_eq!(folded, [false, true, false]);
+    }
+
+    #[test]
     fn single_elements_are_looked_up_too() {
         let found =
             folds("%t = input f32[50]\n%i = input i64[6]\n%r = take %t, %i axis 0\n%y = exp %r\nreturn %y");

@@ -16,13 +16,22 @@ use crate::{
 pub(crate) fn plan(plan: &mut Plan) {
     for at in 0..plan.launches.len().saturating_sub(1) {
         // What has been moved away leaves another one here.
-        while let Some((user, _)) = lookup::fold(plan, at).filter(|(user, _)| *user > at + 1) {
+        while let Some(user) = lookup_user(plan, at).filter(|&user| user > at + 1) {
+            // One lookup is folded into a kernel, whose place is the one before it.
+            if lookup_user(plan, user - 1) == Some(user) {
+                break;
+            }
             postpone(plan, at, user - 1);
         }
-        let looked_up = || lookup::fold(plan, at).map(|(_, fold)| fold);
+        let looked_up = || lookup::fold(plan, at).filter(|(user, _)| *user == at + 1).map(|(_, fold)| fold);
         let fold = product::fold(plan, at).or_else(looked_up);
         plan.launches[at].fold = fold.map(Box::new);
     }
+}
+
+/// The place of the kernel that a lookup can be folded into.
+fn lookup_user(plan: &Plan, at: usize) -> Option<usize> {
+    lookup::fold(plan, at).map(|(user, _)| user)
 }
 
 /// Moves a launch to a later place, with what must not be freed before it.

@@ -1,0 +1,100 @@
+//! The methods of NumPy's arrays that are called most; the others are made of functions, in `crossover/_methods.py`.
+
+use pyo3::{prelude::*, types::PyTuple};
+
+use super::PyArray;
+use crate::{
+    arguments::{Axis, Lengths},
+    device::{building, computing},
+    dtype::Dt,
+    errors::raise,
+    functions::reduction::{averaged, multiplied, reduced, spread, summed},
+    values::{Arg, check_range},
+};
+
+#[pymethods]
+impl PyArray {
+    /// Sum of elements over axes.
+    #[pyo3(signature = (axis=Axis::All, dtype=None, *, keepdims=false), text_signature = "($self, axis=None, dtype=None, *, keepdims=False)")]
+    fn sum(&self, axis: Axis, dtype: Option<Dt>, keepdims: bool) -> PyResult<PyArray> {
+        summed(&self.0, &axis, dtype, keepdims)
+    }
+
+    /// Product of elements over axes.
+    #[pyo3(signature = (axis=Axis::All, dtype=None, *, keepdims=false), text_signature = "($self, axis=None, dtype=None, *, keepdims=False)")]
+    fn prod(&self, axis: Axis, dtype: Option<Dt>, keepdims: bool) -> PyResult<PyArray> {
+        multiplied(&self.0, &axis, dtype, keepdims)
+    }
+
+    /// Mean of elements over axes.
+    #[pyo3(signature = (axis=Axis::All, dtype=None, *, keepdims=false), text_signature = "($self, axis=None, dtype=None, *, keepdims=False)")]
+    fn mean(&self, axis: Axis, dtype: Option<Dt>, keepdims: bool) -> PyResult<PyArray> {
+        averaged(&self.0, &axis, dtype, keepdims)
+    }
+
+    /// Smallest element over axes.
+    #[pyo3(signature = (axis=Axis::All, *, keepdims=false), text_signature = "($self, axis=None, *, keepdims=False)")]
+    fn min(&self, axis: Axis, keepdims: bool) -> PyResult<PyArray> {
+        reduced(&self.0, &axis, keepdims, |x, axes| x.min(axes))
+    }
+
+    /// Largest element over axes.
+    #[pyo3(signature = (axis=Axis::All, *, keepdims=false), text_signature = "($self, axis=None, *, keepdims=False)")]
+    fn max(&self, axis: Axis, keepdims: bool) -> PyResult<PyArray> {
+        reduced(&self.0, &axis, keepdims, |x, axes| x.max(axes))
+    }
+
+    /// Variance over axes.
+    #[pyo3(signature = (axis=Axis::All, *, ddof=0.0, keepdims=false), text_signature = "($self, axis=None, *, ddof=0, keepdims=False)")]
+    fn var(&self, axis: Axis, ddof: f64, keepdims: bool) -> PyResult<PyArray> {
+        spread(&self.0, &axis, ddof, keepdims, false)
+    }
+
+    /// Standard deviation over axes.
+    #[pyo3(signature = (axis=Axis::All, *, ddof=0.0, keepdims=false), text_signature = "($self, axis=None, *, ddof=0, keepdims=False)")]
+    fn std(&self, axis: Axis, ddof: f64, keepdims: bool) -> PyResult<PyArray> {
+        spread(&self.0, &axis, ddof, keepdims, true)
+    }
+
+    /// Whether any element over axes is true.
+    #[pyo3(signature = (axis=Axis::All, *, keepdims=false), text_signature = "($self, axis=None, *, keepdims=False)")]
+    fn any(&self, axis: Axis, keepdims: bool) -> PyResult<PyArray> {
+        reduced(&self.0, &axis, keepdims, |x, axes| x.any(axes))
+    }
+
+    /// Whether all elements over axes are true.
+    #[pyo3(signature = (axis=Axis::All, *, keepdims=false), text_signature = "($self, axis=None, *, keepdims=False)")]
+    fn all(&self, axis: Axis, keepdims: bool) -> PyResult<PyArray> {
+        reduced(&self.0, &axis, keepdims, |x, axes| x.all(axes))
+    }
+
+    /// The same elements in another shape, in which one length may be -1; a view where possible.
+    #[pyo3(signature = (*shape))]
+    fn reshape(&self, shape: &Bound<'_, PyTuple>) -> PyResult<PyArray> {
+        let shape: Lengths =
+            if shape.len() == 1 { shape.get_item(0)?.extract()? } else { shape.extract()? };
+        PyArray::done(building(|| self.0.reshape(shape.0)))
+    }
+
+    /// The array in another dtype.
+    #[pyo3(signature = (dtype, *, copy=true))]
+    fn astype(&self, dtype: Dt, copy: bool) -> PyResult<PyArray> {
+        if dtype.0 == self.0.dtype() {
+            return Ok(PyArray(if copy { self.0.copy() } else { self.0.clone() }));
+        }
+        PyArray::done(building(|| self.0.astype(dtype.0)))
+    }
+
+    /// The same elements in an array of its own.
+    fn copy(&self) -> PyResult<PyArray> {
+        PyArray::done(self.0.copy())
+    }
+
+    /// Writes one value into every element.
+    fn fill(&self, py: Python<'_>, value: Arg) -> PyResult<()> {
+        if let Arg::Number(number) = value {
+            check_range(number, self.0.dtype())?;
+        }
+        computing(py, || self.0.assign(value.operand())).map_err(|error| raise(&error))
+    }
+}

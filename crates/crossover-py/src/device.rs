@@ -1,0 +1,147 @@
+//! Devices, and the scope in which one is chosen.
+//!
+//! Everything that may compute passes through [`computing`]: it lets other Python threads run, and applies the device and the runtime
+//! that the thread has chosen.
+
+use std::{cell::RefCell, str::FromStr};
+
+use crossover::{Device, Runtime, with_device};
+use pyo3::{prelude::*, types::PyString};
+
+use crate::errors::value_error;
+
+thread_local! {
+    /// Devices of the `with` blocks that this thread is in.
+    static DEVICES: RefCell<Vec<Device>> = const { RefCell::new(Vec::new()) };
+    /// Runtimes of the `with` blocks that this thread is in.
+    static RUNTIMES: RefCell<Vec<Runtime>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The runtime that `crossover.init` made for all threads.
+static SHARED: parking_lot::RwLock<Option<Runtime>> = parking_lot::RwLock::new(None);
+
+/// Makes a runtime that of every thread without one of its own.
+pub fn share(runtime: Option<Runtime>) {
+    *SHARED.write() = runtime;
+}
+
+/// Enters a runtime on this thread.
+pub fn enter(runtime: Runtime) {
+    RUNTIMES.with_borrow_mut(|stack| stack.push(runtime));
+}
+
+/// Leaves the runtime entered last.
+pub fn leave() {
+    RUNTIMES.with_borrow_mut(Vec::pop);
+}
+
+/// The runtime of this thread.
+pub fn runtime() -> Runtime {
+    chosen().unwrap_or_else(Runtime::current)
+}
+
+fn chosen() -> Option<Runtime> {
+    RUNTIMES.with_borrow(|stack| stack.last().cloned()).or_else(|| SHARED.read().clone())
+}
+
+/// Runs what builds arrays with the runtime of this thread.
+pub fn building<T>(body: impl FnOnce() -> T) -> T {
+    match chosen() {
+        Some(runtime) => runtime.scope(body),
+        None => body(),
+    }
+}
+
+/// Runs what may compute with the runtime and device of this thread, while other Python threads go on.
+pub fn computing<T: Send>(py: Python<'_>, body: impl FnOnce() -> T + Send) -> T {
+    py.detach(|| {
+        building(|| match DEVICES.with_borrow(|stack| stack.last().copied()) {
+            Some(device) => with_device(device, body),
+            None => body(),
+        })
+    })
+}
+
+/// A device, and a `with` block in which this thread computes there.
+///
+/// >>> with xo.device("cpu"):
+/// ...     float(xo.sum(xo.ones(3)))
+/// 3.0
+#[pyclass(frozen, name = "device", module = "crossover")]
+pub struct PyDevice(pub Device);
+
+#[pymethods]
+impl PyDevice {
+    #[new]
+    #[pyo3(signature = (name))]
+    fn new(name: Dev) -> PyDevice {
+        PyDevice(name.0)
+    }
+
+    /// 'cpu', 'cuda' or 'auto'.
+    #[getter]
+    fn r#type(&self) -> &'static str {
+        match self.0 {
+            Device::Cpu => "cpu",
+            Device::Cuda(_) => "cuda",
+            _ => "auto",
+        }
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        DEVICES.with_borrow_mut(|stack| stack.push(this.get().0));
+        this
+    }
+
+    #[pyo3(signature = (*_why))]
+    fn __exit__(&self, _why: &Bound<'_, PyAny>) -> bool {
+        DEVICES.with_borrow_mut(Vec::pop);
+        false
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        named(other).is_some_and(|device| device == self.0)
+    }
+
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        PyString::new(py, &self.0.to_string()).hash()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("device('{}')", self.0)
+    }
+
+    fn __str__(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn __reduce__(&self, py: Python<'_>) -> (Py<PyAny>, (String,)) {
+        (py.get_type::<PyDevice>().into_any().unbind(), (self.0.to_string(),))
+    }
+}
+
+fn named(object: &Bound<'_, PyAny>) -> Option<Device> {
+    if let Ok(device) = object.cast::<PyDevice>() {
+        return Some(device.get().0);
+    }
+    let text = object.cast::<PyString>().ok()?;
+    Device::from_str(text.to_cow().ok()?.as_ref()).ok()
+}
+
+/// A device as an argument: an object or a name; 'gpu' is the first GPU.
+#[derive(Clone, Copy)]
+pub struct Dev(pub Device);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Dev {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Dev> {
+        if let Ok(device) = object.cast::<PyDevice>() {
+            return Ok(Dev(device.get().0));
+        }
+        let text: String = object.str()?.to_string();
+        let name = if text == "gpu" { "cuda" } else { &text };
+        let number = text.parse::<usize>().ok().map(Device::Cuda);
+        number.map_or_else(|| Device::from_str(name), Ok).map(Dev).map_err(value_error)
+    }
+}

@@ -1,0 +1,244 @@
+//! Elementwise functions.
+
+use crossover::{Array, Number};
+use pyo3::prelude::*;
+
+use crate::{
+    array::PyArray,
+    device::building,
+    errors::value_error,
+    standard,
+    values::{Arg, Arr, check_range, pair},
+};
+
+macro_rules! unary {
+    ($($name:ident $doc:literal |$x:ident| $body:expr;)*) => {
+        $(
+            #[doc = $doc]
+            #[pyfunction]
+            #[pyo3(signature = (x, /))]
+            fn $name(x: Arr) -> PyResult<PyArray> {
+                let $x = x.0;
+                PyArray::done(building(|| $body))
+            }
+        )*
+
+        fn register_unary(module: &Bound<'_, PyModule>) -> PyResult<()> {
+            $(module.add_function(wrap_pyfunction!($name, module)?)?;)*
+            Ok(())
+        }
+    };
+}
+
+/// Rounding leaves integers as they are.
+fn rounded(x: &Array, round: fn(&Array) -> Array) -> Array {
+    if x.dtype().is_float() || x.dtype().is_complex() { round(x) } else { x.copy() }
+}
+
+unary! {
+    abs "Magnitude of each element." |x| x.abs();
+    acos "Arc cosine in radians." |x| x.acos();
+    acosh "Inverse hyperbolic cosine." |x| standard::acosh(&x);
+    asin "Arc sine in radians." |x| x.asin();
+    asinh "Inverse hyperbolic sine." |x| standard::asinh(&x);
+    atan "Arc tangent in radians." |x| x.atan();
+    atanh "Inverse hyperbolic tangent." |x| standard::atanh(&x);
+    bitwise_invert "Every bit flipped; logical not for booleans." |x| x.bitwise_invert();
+    ceil "Smallest whole number not below." |x| rounded(&x, Array::ceil);
+    conj "Complex conjugate." |x| x.conj();
+    cos "Cosine of radians." |x| x.cos();
+    cosh "Hyperbolic cosine." |x| x.cosh();
+    erf "Gauss error function." |x| x.erf();
+    erfc "Complementary error function." |x| x.erfc();
+    exp "e to the power of each element.\n\n>>> xo.exp(xo.asarray([0.0, 1.0]))\narray([1.        , 2.71828183])" |x| x.exp();
+    exp2 "Two to the power of each element." |x| x.exp2();
+    expm1 "e to the power of each element, minus one." |x| standard::expm1(&x);
+    floor "Largest whole number not above." |x| rounded(&x, Array::floor);
+    gelu "Gaussian error linear unit, tanh form." |x| x.gelu();
+    gelu_exact "Gaussian error linear unit, exact form." |x| x.gelu_exact();
+    imag "Imaginary part." |x| x.imag();
+    isfinite "True where an element is neither infinite nor NaN." |x| x.isfinite();
+    isinf "True where an element is infinite." |x| x.isinf();
+    isnan "True where an element is NaN." |x| x.isnan();
+    log "Natural logarithm." |x| x.log();
+    log10 "Logarithm to base 10." |x| x.log10();
+    log1p "Natural logarithm of one plus each element." |x| x.log1p();
+    log2 "Logarithm to base 2." |x| x.log2();
+    logical_not "True where an element is false, or zero." |x| x.logical_not();
+    positive "Each element as it is." |x| x.positive();
+    real "Real part." |x| x.real();
+    reciprocal "One over each element." |x| x.reciprocal();
+    relu "The larger of each element and zero." |x| x.relu();
+    sigmoid "Logistic function." |x| x.sigmoid();
+    sign "-1, 0 or 1 with the sign of each element." |x| standard::sign(&x);
+    signbit "True where the sign bit is set." |x| x.signbit();
+    silu "Sigmoid linear unit." |x| x.silu();
+    sin "Sine of radians." |x| x.sin();
+    sinh "Hyperbolic sine." |x| x.sinh();
+    softplus "Smooth version of max(x, 0)." |x| x.softplus();
+    sqrt "Square root." |x| x.sqrt();
+    square "Each element times itself." |x| x.square();
+    tan "Tangent of radians." |x| x.tan();
+    tanh "Hyperbolic tangent." |x| standard::tanh(&x);
+    trunc "Nearest whole number towards zero." |x| rounded(&x, Array::trunc);
+}
+
+macro_rules! binary {
+    ($($name:ident $doc:literal |$x:ident, $y:ident| $body:expr;)*) => {
+        $(
+            #[doc = $doc]
+            #[pyfunction]
+            #[pyo3(signature = (x1, x2, /))]
+            fn $name(x1: Arg, x2: Arg) -> PyResult<PyArray> {
+                let ($x, other) = pair(x1, x2)?;
+                PyArray::done(building(|| { let $y = other.operand(); $body }))
+            }
+        )*
+
+        fn register_binary(module: &Bound<'_, PyModule>) -> PyResult<()> {
+            $(module.add_function(wrap_pyfunction!($name, module)?)?;)*
+            Ok(())
+        }
+    };
+}
+
+binary! {
+    add "Sum." |x, y| x.add(y);
+    atan2 "Angle in radians of the point with height x1 and width x2." |x, y| x.atan2(y);
+    bitwise_and "Bitwise and." |x, y| x.bitwise_and(y);
+    bitwise_left_shift "Bits moved up." |x, y| x.bitwise_left_shift(y);
+    bitwise_or "Bitwise or." |x, y| x.bitwise_or(y);
+    bitwise_right_shift "Bits moved down." |x, y| x.bitwise_right_shift(y);
+    bitwise_xor "Bitwise exclusive or." |x, y| x.bitwise_xor(y);
+    copysign "Magnitude of x1 with the sign of x2." |x, y| x.copysign(y);
+    divide "Quotient." |x, y| x.divide(y);
+    hypot "Square root of the sum of squares." |x, y| x.hypot(y);
+    logaddexp "Logarithm of the sum of exponentials." |x, y| x.logaddexp(y);
+    logical_and "True where both are." |x, y| x.logical_and(y);
+    logical_or "True where either is." |x, y| x.logical_or(y);
+    logical_xor "True where exactly one is." |x, y| x.logical_xor(y);
+    maximum "Larger of two; NaN wins." |x, y| x.maximum(y);
+    minimum "Smaller of two; NaN wins." |x, y| x.minimum(y);
+    multiply "Product." |x, y| x.multiply(y);
+    nextafter "Next float after x1 towards x2." |x, y| x.nextafter(y);
+    remainder "Remainder with the sign of the divisor." |x, y| x.remainder(y);
+}
+
+macro_rules! compare {
+    ($($name:ident $doc:literal)*) => {
+        $(
+            #[doc = $doc]
+            #[pyfunction]
+            #[pyo3(signature = (x1, x2, /))]
+            fn $name(x1: Arg, x2: Arg) -> PyResult<PyArray> {
+                // An integer that the dtype cannot hold still compares.
+                let x1 = match (&x1, &x2) {
+                    (Arg::Number(_), Arg::Array(array)) => x1.beside(array.dtype())?,
+                    _ => x1.into_array(),
+                };
+                PyArray::done(building(|| x1.$name(x2.operand())))
+            }
+        )*
+
+        fn register_compare(module: &Bound<'_, PyModule>) -> PyResult<()> {
+            $(module.add_function(wrap_pyfunction!($name, module)?)?;)*
+            Ok(())
+        }
+    };
+}
+
+compare! {
+    equal "True where x1 is equal to x2."
+    greater "True where x1 is greater than x2."
+    greater_equal "True where x1 is greater than or equal to x2."
+    less "True where x1 is less than x2."
+    less_equal "True where x1 is less than or equal to x2."
+    not_equal "True where x1 is different from x2."
+}
+
+/// The sign flipped.
+#[pyfunction]
+#[pyo3(signature = (x, /))]
+fn negative(x: Arr) -> PyResult<PyArray> {
+    standard::refuse_booleans("negative", "logical_not", &[x.0.dtype()])?;
+    PyArray::done(building(|| x.0.negative()))
+}
+
+/// Difference.
+#[pyfunction]
+#[pyo3(signature = (x1, x2, /))]
+fn subtract(x1: Arg, x2: Arg) -> PyResult<PyArray> {
+    let (x1, x2) = pair(x1, x2)?;
+    standard::refuse_booleans("subtract", "bitwise_xor", &[x1.dtype(), x2.kind_of()])?;
+    PyArray::done(building(|| x1.subtract(x2.operand())))
+}
+
+/// Quotient rounded towards minus infinity; integers divided by zero give 0.
+#[pyfunction]
+#[pyo3(signature = (x1, x2, /))]
+fn floor_divide(x1: Arg, x2: Arg) -> PyResult<PyArray> {
+    let (x1, x2) = pair(x1, x2)?;
+    let x2 = x2.beside(x1.dtype())?;
+    PyArray::done(building(|| standard::floor_divide(&x1, &x2)))
+}
+
+/// x1 to the power of x2.
+#[pyfunction]
+#[pyo3(signature = (x1, x2, /))]
+fn pow(x1: Arg, x2: Arg) -> PyResult<PyArray> {
+    let (x1, x2) = pair(x1, x2)?;
+    if let Arg::Number(Number::Int(power)) = x2
+        && power < 0
+        && x1.dtype().is_int()
+    {
+        let what =
+            format!("integers to the negative power {power} are no integers; convert to a float dtype first");
+        return Err(value_error(what));
+    }
+    PyArray::done(building(|| x1.pow(x2.operand())))
+}
+
+/// Nearest whole number, ties to even; with `decimals`, nearest multiple of that power of ten.
+#[pyfunction]
+#[pyo3(signature = (x, /, decimals=0))]
+pub fn round(x: Arr, decimals: i32) -> PyResult<PyArray> {
+    let x = x.0;
+    if decimals == 0 {
+        return PyArray::done(building(|| rounded(&x, Array::round)));
+    }
+    let scale = 10f64.powi(decimals.abs());
+    let is_float = x.dtype().is_float() || x.dtype().is_complex();
+    PyArray::done(building(|| match (is_float, decimals > 0) {
+        (true, true) => (&x * scale).round() / scale,
+        (true, false) => (&x / scale).round() * scale,
+        (false, true) => x.copy(),
+        (false, false) => ((&x / scale).round() * scale).astype(x.dtype()),
+    }))
+}
+
+/// Each element, but at least `min` and at most `max`.
+#[pyfunction]
+#[pyo3(signature = (x, /, min=None, max=None))]
+pub fn clip(x: Arr, min: Option<Arg>, max: Option<Arg>) -> PyResult<PyArray> {
+    let x = x.0;
+    for bound in [&min, &max].into_iter().flatten() {
+        if let Arg::Number(number) = bound {
+            check_range(*number, x.dtype())?;
+        }
+    }
+    let bounds = (min.as_ref().map(Arg::operand), max.as_ref().map(Arg::operand));
+    PyArray::done(building(|| x.clip(bounds.0, bounds.1)))
+}
+
+/// Adds the functions to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    register_unary(module)?;
+    register_binary(module)?;
+    register_compare(module)?;
+    module.add_function(wrap_pyfunction!(negative, module)?)?;
+    module.add_function(wrap_pyfunction!(subtract, module)?)?;
+    module.add_function(wrap_pyfunction!(floor_divide, module)?)?;
+    module.add_function(wrap_pyfunction!(pow, module)?)?;
+    module.add_function(wrap_pyfunction!(round, module)?)?;
+    module.add_function(wrap_pyfunction!(clip, module)?)
+}

@@ -1,0 +1,24 @@
+//! The functions of the namespace, one file per chapter of the standard.
+
+mod creation;
+mod elementwise;
+mod fft;
+mod linalg;
+mod manipulation;
+mod random;
+pub mod reduction;
+mod searching;
+
+use pyo3::prelude::*;
+
+/// Adds all functions to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    creation::register(module)?;
+    elementwise::register(module)?;
+    fft::register(module)?;
+    linalg::register(module)?;
+    manipulation::register(module)?;
+    random::register(module)?;
+    reduction::register(module)?;
+    searching::register(module)
+}

@@ -1,0 +1,45 @@
+"""`python -m crossover script.py`: an unmodified NumPy script, accelerated."""
+
+import argparse
+import os
+import runpy
+import sys
+
+import crossover as xo
+
+
+def report(out):
+    """Lists what NumPy did, the most frequent first."""
+    found = sorted(xo.fallbacks().items(), key=lambda item: -item[1])
+    if not found:
+        return
+    print(f"crossover: NumPy or SciPy computed {sum(count for _, count in found)} calls:", file=out)
+    for (name, file, line), count in found[:20]:
+        print(f"  {count:6}  {name}  {file}:{line}", file=out)
+    if len(found) > 20:
+        print(f"  … and {len(found) - 20} other places", file=out)
+
+
+def main():
+    """Runs the script with NumPy redirected, and says what was not accelerated."""
+    parser = argparse.ArgumentParser(prog="python -m crossover", description=__doc__)
+    parser.add_argument("--profile", action="store_true", help="print how many kernels ran and where")
+    parser.add_argument("--quiet", action="store_true", help="do not list what NumPy computed")
+    parser.add_argument("script")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    given = parser.parse_args()
+    sys.argv = [given.script, *given.arguments]
+    sys.path[0] = os.path.dirname(os.path.abspath(given.script))
+    xo.install()
+    try:
+        runpy.run_path(given.script, run_name="__main__")
+    finally:
+        if not given.quiet:
+            report(sys.stderr)
+        if given.profile:
+            stats = xo.get_runtime().stats()
+            print(f"crossover: {stats['launches']} kernels, {stats['transfers']} copies between devices", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

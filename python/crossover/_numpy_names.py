@@ -1,0 +1,290 @@
+"""NumPy's spellings of the namespace, and NumPy functions that are a line or two of it."""
+
+from . import _native as _n
+from ._sets import unique_all as _unique_all
+
+absolute = _n.abs
+arccos = _n.acos
+arccosh = _n.acosh
+arcsin = _n.asin
+arcsinh = _n.asinh
+arctan = _n.atan
+arctan2 = _n.atan2
+arctanh = _n.atanh
+around = _n.round
+bool_ = _n.bool
+cdouble = _n.complex128
+concatenate = _n.concat
+conjugate = _n.conj
+double = _n.float64
+fabs = _n.abs
+float_power = _n.pow
+invert = bitwise_not = _n.bitwise_invert
+left_shift = _n.bitwise_left_shift
+mod = _n.remainder
+ndarray = _n.Array
+power = _n.pow
+right_shift = _n.bitwise_right_shift
+rint = _n.round
+single = _n.float32
+true_divide = _n.divide
+
+
+def fmod(x1, x2, /):
+    """Remainder with the sign of the dividend."""
+    x1, x2 = _n.asarray(x1), _n.asarray(x2)
+    return x1 - _n.trunc(x1 / x2) * x2
+
+
+def array(object, dtype=None, *, copy=True, ndmin=0):
+    """An array of its own: NumPy's `array`.
+
+    >>> xo.array([1, 2])
+    array([1, 2])
+    """
+    made = _n.asarray(object, dtype=dtype, copy=True if copy and isinstance(object, _n.Array) else None)
+    while made.ndim < ndmin:
+        made = _n.expand_dims(made, 0)
+    return made
+
+
+def ascontiguousarray(a, dtype=None):
+    """The array; how it lies in memory is the library's concern."""
+    return _n.asarray(a, dtype=dtype)
+
+
+def transpose(a, axes=None):
+    """Axes in another order, or reversed; a view."""
+    a = _n.asarray(a)
+    return a.T if axes is None else _n.permute_dims(a, tuple(axes))
+
+
+def swapaxes(a, axis1, axis2):
+    """Two axes exchanged; a view."""
+    a = _n.asarray(a)
+    order = list(range(a.ndim))
+    order[axis1], order[axis2] = order[axis2], order[axis1]
+    return _n.permute_dims(a, tuple(order))
+
+
+def ravel(a):
+    """All elements along one axis; a view where possible."""
+    return _n.reshape(a, (-1,))
+
+
+def cumsum(a, axis=None, dtype=None):
+    """Running sum along an axis, or of all elements."""
+    a = _n.asarray(a)
+    return _n.cumulative_sum(ravel(a) if axis is None else a, axis=0 if axis is None else axis, dtype=dtype)
+
+
+def cumprod(a, axis=None, dtype=None):
+    """Running product along an axis, or of all elements."""
+    a = _n.asarray(a)
+    return _n.cumulative_prod(ravel(a) if axis is None else a, axis=0 if axis is None else axis, dtype=dtype)
+
+
+amax = _n.max
+amin = _n.min
+
+
+def average(a, axis=None, weights=None):
+    """Mean, or with weights the weighted one."""
+    a = _n.asarray(a)
+    if weights is None:
+        return _n.mean(a, axis=axis)
+    weights = _n.asarray(weights)
+    if weights.ndim == 1 and a.ndim > 1 and axis is not None:
+        shape = [1] * a.ndim
+        shape[axis] = weights.shape[0]
+        weights = _n.reshape(weights, tuple(shape))
+    return _n.sum(a * weights, axis=axis) / _n.sum(_n.broadcast_to(weights, a.shape), axis=axis)
+
+
+def ptp(a, axis=None):
+    """Largest less smallest element."""
+    return _n.max(a, axis=axis) - _n.min(a, axis=axis)
+
+
+def _without_nan(a, value):
+    a = _n.asarray(a)
+    return _n.where(_n.isnan(a), value, a)
+
+
+def nansum(a, axis=None):
+    """Sum of the elements that are not NaN."""
+    return _n.sum(_without_nan(a, 0.0), axis=axis)
+
+
+def nanmean(a, axis=None):
+    """Mean of the elements that are not NaN."""
+    return nansum(a, axis) / _n.sum(_n.logical_not(_n.isnan(_n.asarray(a))), axis=axis)
+
+
+def nanmax(a, axis=None):
+    """Largest of the elements that are not NaN."""
+    return _n.max(_without_nan(a, float("-inf")), axis=axis)
+
+
+def nanmin(a, axis=None):
+    """Smallest of the elements that are not NaN."""
+    return _n.min(_without_nan(a, float("inf")), axis=axis)
+
+
+def vstack(tup):
+    """Arrays joined along the first axis; vectors become rows."""
+    return _n.concat([atleast_2d(a) for a in tup], axis=0)
+
+
+def hstack(tup):
+    """Arrays joined along the second axis; vectors along their own."""
+    parts = [atleast_1d(a) for a in tup]
+    return _n.concat(parts, axis=0 if parts[0].ndim == 1 else 1)
+
+
+def atleast_1d(a):
+    """The array with at least one axis."""
+    a = _n.asarray(a)
+    return _n.reshape(a, (1,)) if a.ndim == 0 else a
+
+
+def atleast_2d(a):
+    """The array with at least two axes; a vector becomes a row."""
+    a = atleast_1d(a)
+    return a[None, :] if a.ndim == 1 else a
+
+
+def outer(a, b):
+    """Products of all pairs of elements."""
+    return ravel(a)[:, None] * ravel(b)[None, :]
+
+
+def inner(a, b):
+    """Sums of products along the last axes."""
+    a, b = _n.asarray(a), _n.asarray(b)
+    return a * b if a.ndim == 0 or b.ndim == 0 else _n.tensordot(a, b, axes=((-1,), (-1,)))
+
+
+def trace(a, offset=0):
+    """Sum of the diagonal of the first two axes."""
+    a = _n.asarray(a)
+    return _n.trace(_n.moveaxis(a, (0, 1), (-2, -1)), offset, None)
+
+
+def diag(v, k=0):
+    """The diagonal of a matrix, or a matrix with a diagonal."""
+    v = _n.asarray(v)
+    if v.ndim != 1:
+        return _n.diagonal(v, k)
+    n = v.shape[0] + abs(k)
+    matrix = _n.zeros((n, n), dtype=v.dtype)
+    at = _n.arange(v.shape[0])
+    matrix[at + max(0, -k), at + max(0, k)] = v
+    return matrix
+
+
+def identity(n, dtype=None):
+    """The identity matrix."""
+    return _n.eye(n, dtype=dtype)
+
+
+def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """True where elements are within a tolerance of each other."""
+    a, b = _n.asarray(a), _n.asarray(b)
+    near = _n.logical_and(_n.abs(a - b) <= atol + rtol * _n.abs(b), _n.isfinite(b))
+    near = _n.logical_or(near, a == b)
+    return _n.logical_or(near, _n.logical_and(_n.isnan(a), _n.isnan(b))) if equal_nan else near
+
+
+def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether all elements are within a tolerance of each other."""
+    return bool(_n.all(isclose(a, b, rtol, atol, equal_nan)))
+
+
+def array_equal(a1, a2):
+    """Whether two arrays have the same shape and elements."""
+    a1, a2 = _n.asarray(a1), _n.asarray(a2)
+    return a1.shape == a2.shape and bool(_n.all(a1 == a2))
+
+
+def unique(ar, return_index=False, return_inverse=False, return_counts=False):
+    """Distinct elements in ascending order, and what else is asked for."""
+    if not (return_index or return_inverse or return_counts):
+        return _n.unique_values(ar)
+    found = _unique_all(ar)
+    flags = (return_index, return_inverse, return_counts)
+    return (found.values, *(part for part, wanted in zip(found[1:], flags) if wanted))
+
+
+def argwhere(a):
+    """Indices of the elements that are not zero, one row per element."""
+    return _n.stack(_n.nonzero(a), axis=1)
+
+
+def flatnonzero(a):
+    """Indices in the flattened array of the elements that are not zero."""
+    return _n.nonzero(ravel(a))[0]
+
+
+def flipud(m):
+    """The first axis reversed."""
+    return _n.flip(m, 0)
+
+
+def fliplr(m):
+    """The second axis reversed."""
+    return _n.flip(m, 1)
+
+
+def split(ary, indices_or_sections, axis=0):
+    """Parts of an array along an axis: as many equal ones, or between indices."""
+    ary = _n.asarray(ary)
+    length = ary.shape[axis]
+    if isinstance(indices_or_sections, int):
+        if length % indices_or_sections:
+            raise ValueError(f"{length} entries make no {indices_or_sections} equal parts")
+        step = length // indices_or_sections
+        cuts = [step * part for part in range(1, indices_or_sections)]
+    else:
+        cuts = [int(cut) for cut in indices_or_sections]
+    front = [slice(None)] * (axis % ary.ndim)
+    bounds = zip([0, *cuts], [*cuts, length])
+    return [ary[(*front, slice(start, stop))] for start, stop in bounds]
+
+
+def percentile(a, q, axis=None):
+    """The value below which so many percent of the elements lie, by linear interpolation."""
+    return quantile(a, _n.asarray(q) / 100.0, axis)
+
+
+def quantile(a, q, axis=None):
+    """The value below which such a share of the elements lies, by linear interpolation."""
+    a = _n.asarray(a)
+    a = ravel(a) if axis is None else _n.moveaxis(a, axis, 0)
+    a = _n.sort(a if a.dtype.kind in "fc" else a.astype(_n.float64), axis=0)
+    q = _n.asarray(q, dtype=_n.float64)
+    at = q * (a.shape[0] - 1)
+    low = _n.floor(at)
+    share = _n.reshape(at - low, q.shape + (1,) * (a.ndim - 1)).astype(a.dtype)
+    below = _n.take(a, low.astype(_n.int64), axis=0)
+    above = _n.take(a, _n.ceil(at).astype(_n.int64), axis=0)
+    return below + (above - below) * share
+
+
+def median(a, axis=None):
+    """The middle of the elements in order."""
+    return quantile(a, 0.5, axis)
+
+
+def interp(x, xp, fp):
+    """Values between points, on straight lines from each to the next."""
+    x, xp, fp = (_n.asarray(one, dtype=_n.float64) for one in (x, xp, fp))
+    at = _n.clip(_n.searchsorted(xp, x, side="right") - 1, 0, xp.shape[0] - 2)
+    x0, x1 = _n.take(xp, at, axis=0), _n.take(xp, at + 1, axis=0)
+    y0, y1 = _n.take(fp, at, axis=0), _n.take(fp, at + 1, axis=0)
+    value = y0 + (y1 - y0) * ((x - x0) / (x1 - x0))
+    value = _n.where(x <= xp[0], fp[0], value)
+    return _n.where(x >= xp[-1], fp[-1], value)
+
+
+__all__ = [name for name in dict(globals()) if not name.startswith("_")]

@@ -1,0 +1,129 @@
+"""NumPy functions on our arrays, by NumPy's own protocols.
+
+`numpy.exp(x)` and `ndarray @ x` arrive in `__array_ufunc__`, `numpy.mean(x)` and `numpy.concatenate([x, y])` in `__array_function__`. What the
+namespace has is computed by it and stays lazy; anything else runs in NumPy on the same memory, and its result becomes an array again. These
+fallbacks are counted, with the line that caused them: `crossover.fallbacks()`.
+"""
+
+import collections
+import sys
+
+import numpy as np
+
+from . import _native as _n
+
+_FALLBACKS = collections.Counter()
+
+# Names of NumPy's functions that mean something else here, or take arguments that ours do not.
+_OWN_WAY = {"array_repr", "array_str", "array2string", "save", "savez", "savez_compressed", "savetxt", "copyto", "shape", "ndim", "size"}
+
+_UFUNCS = {
+    "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2",
+    "arctanh": "atanh", "conjugate": "conj", "fabs": "abs", "invert": "bitwise_invert", "left_shift": "bitwise_left_shift",
+    "power": "pow", "right_shift": "bitwise_right_shift", "rint": "round", "true_divide": "divide",
+}
+_REDUCE = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"}
+
+
+def fallbacks():
+    """How often NumPy did what this library does not, as (function, file, line): count.
+
+    >>> sorted(xo.fallbacks())
+    []
+    """
+    return dict(_FALLBACKS)
+
+
+def note_fallback(name, depth=2):
+    """Counts a call that NumPy computes, with the caller's line."""
+    frame = sys._getframe(depth)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("crossover", "numpy"):
+        frame = frame.f_back
+    place = ("?", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    _FALLBACKS[(name, *place)] += 1
+
+
+def to_numpy(value):
+    """Our arrays as NumPy's, inside lists, tuples and dictionaries too."""
+    if isinstance(value, _n.Array):
+        return value.__array__()
+    if isinstance(value, (list, tuple)):
+        items = [to_numpy(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if isinstance(value, dict):
+        return {key: to_numpy(item) for key, item in value.items()}
+    return value
+
+
+def from_numpy(value):
+    """NumPy's arrays of numbers as ours, inside lists and tuples too."""
+    if isinstance(value, np.ndarray):
+        return _n.asarray(value) if value.dtype.kind in "biufc" and value.dtype.name != "longdouble" else value
+    if isinstance(value, (list, tuple)):
+        items = [from_numpy(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    return value
+
+
+def _fallback(name, function, args, kwargs):
+    note_fallback(name)
+    return from_numpy(function(*to_numpy(args), **to_numpy(kwargs)))
+
+
+def _written(result, out):
+    """Puts a result into the array that `out=` names."""
+    target = out[0] if isinstance(out, tuple) else out
+    if isinstance(target, _n.Array):
+        target[...] = result
+    else:
+        target[...] = result.__array__()
+    return target
+
+
+def array_ufunc(self, ufunc, method, *inputs, out=None, **kwargs):
+    """`__array_ufunc__`."""
+    name = ufunc.__name__
+    if method == "__call__" and not kwargs:
+        ours = getattr(_n, _UFUNCS.get(name, name), None)
+        if ours is not None and ufunc.nout == 1:
+            result = ours(*inputs)
+            return result if out is None else _written(result, out)
+    if method == "reduce" and name in _REDUCE and len(inputs) == 1 and set(kwargs) <= {"axis", "dtype", "keepdims"}:
+        given = {key: value for key, value in kwargs.items() if value is not None or key == "axis"}
+        given.setdefault("axis", 0)
+        result = getattr(_n, _REDUCE[name])(inputs[0], **given)
+        return result if out is None else _written(result, out)
+    if method == "at":
+        return NotImplemented
+    function = ufunc if method == "__call__" else getattr(ufunc, method)
+    result = _fallback(f"{name}.{method}" if method != "__call__" else name, function, inputs, kwargs)
+    return result if out is None else _written(result, out)
+
+
+def _ours(function):
+    """Our function of the same name, if there is one."""
+    from . import fft, linalg
+
+    module, name = function.__module__ or "", function.__name__
+    if name in _OWN_WAY:
+        return None
+    if module.startswith("numpy.linalg"):
+        return getattr(linalg, name, None)
+    if module.startswith("numpy.fft"):
+        return getattr(fft, name, None)
+    return getattr(sys.modules["crossover"], name, None)
+
+
+def array_function(self, func, types, args, kwargs):
+    """`__array_function__`."""
+    ours = _ours(func)
+    if ours is not None:
+        out = kwargs.pop("out", None)
+        try:
+            result = ours(*args, **kwargs)
+        except TypeError:
+            # Arguments that only NumPy's function has; a wrong argument is reported by it, too.
+            kwargs = kwargs if out is None else {**kwargs, "out": out}
+        else:
+            return result if out is None else _written(result, out)
+    return _fallback(func.__name__, func, args, kwargs)

@@ -1,0 +1,23 @@
+"""Exceptions of the library. Where NumPy has one of the same name, ours is one of NumPy's too."""
+
+from numpy.linalg import LinAlgError as _LinAlgError
+
+try:
+    from numpy.exceptions import AxisError as _AxisError
+except ImportError:  # before NumPy 1.25
+    from numpy import AxisError as _AxisError
+
+
+class AxisError(_AxisError):
+    """An axis that the array does not have."""
+
+    def __init__(self, message):
+        super().__init__(message)
+
+
+class LinAlgError(_LinAlgError):
+    """A matrix for which the result does not exist."""
+
+
+class DeviceError(RuntimeError):
+    """A device that is not there, or that failed."""

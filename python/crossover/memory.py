@@ -1,0 +1,32 @@
+"""Memory of the devices, of the current runtime."""
+
+from ._native import get_runtime
+
+
+def stats():
+    """For each device in use: bytes live, peak, cached, free, budget and total, the share used and the level of pressure.
+
+    >>> sorted(xo.memory.stats()["cpu"])
+    ['budget', 'cached', 'free', 'level', 'live', 'peak', 'total', 'usage']
+    """
+    return get_runtime().memory_stats()
+
+
+def peak(device="cpu"):
+    """Most bytes that arrays have held on a device at a time."""
+    found = stats().get(str(device))
+    return 0 if found is None else found["peak"]
+
+
+def can_allocate(nbytes, device="cpu"):
+    """Whether an array of so many bytes could be made on a device now.
+
+    >>> xo.memory.can_allocate(1000)
+    True
+    """
+    return get_runtime().can_allocate(nbytes, device)
+
+
+def trim():
+    """Gives memory back that arrays have freed and that is kept for the next ones."""
+    get_runtime().trim()

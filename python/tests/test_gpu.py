@@ -1,0 +1,110 @@
+"""Plain NumPy code, accelerated: the decorator, and whole scripts."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from numpy import cos as imported_cos
+
+import crossover as xo
+
+
+def test_numpy_goes_in_and_comes_out(rng):
+    @xo.gpu
+    def standardised(x):
+        assert isinstance(x, xo.Array)
+        return (x - np.mean(x, axis=0)) / np.std(x, axis=0), np.sum(x)
+
+    x = rng.normal(size=(50, 4))
+    result, total = standardised(x)
+    assert type(result) is np.ndarray and isinstance(total, np.float64)
+    assert np.allclose(result, (x - x.mean(0)) / x.std(0)) and np.isclose(total, x.sum())
+    result[0, 0] = 1.0  # NumPy's own memory
+
+
+def test_our_arrays_come_out_where_they_go_in():
+    @xo.gpu(device="cpu")
+    def twice(x):
+        return x + x
+
+    assert isinstance(twice(xo.ones(3)), xo.Array)
+    assert twice([1, 2]) == [1, 2, 1, 2], "lists stay lists"
+
+
+def test_modules_and_imports_inside_are_redirected(rng):
+    @xo.gpu
+    def inside(x):
+        import numpy
+        from numpy import exp
+        from scipy.special import erf
+
+        made = numpy.zeros(3) + numpy.linalg.norm(x)
+        assert isinstance(made, xo.Array) and isinstance(numpy.random.random(3), xo.Array)
+        assert isinstance(numpy.pi, float)
+        return exp(x) + erf(x) + imported_cos(x) + made[0], numpy.float32(2.5)
+
+    from scipy.special import erf
+
+    x = rng.normal(size=10)
+    result, number = inside(x)
+    assert np.allclose(result, np.exp(x) + erf(x) + np.cos(x) + np.linalg.norm(x))
+    assert number.dtype == np.float32
+
+
+def test_what_we_lack_is_numpys_and_counted(rng):
+    @xo.gpu
+    def lacking(x):
+        from scipy.ndimage import gaussian_filter
+
+        return gaussian_filter(np.gradient(x), 1.0)
+
+    from scipy.ndimage import gaussian_filter
+
+    x = rng.normal(size=20)
+    assert np.allclose(lacking(x), gaussian_filter(np.gradient(x), 1.0))
+    names = {name for name, _, _ in xo.fallbacks()}
+    assert {"numpy.gradient", "gaussian_filter"} <= {n.replace("scipy.ndimage.", "") for n in names}
+
+
+def test_recursion_closures_and_errors_are_the_functions_own():
+    scale = 3
+
+    @xo.gpu
+    def power(x, n=2):
+        if n == 0:
+            return np.ones_like(x) * scale
+        return x * power(x, n - 1)
+
+    assert power(np.array([2.0])).tolist() == [12.0]
+    assert power.__name__ == "power"
+
+    @xo.gpu
+    def wrong(x):
+        return x + np.ones(7)
+
+    with pytest.raises(ValueError, match=r"\[3\] and \[7\]"):
+        wrong(np.ones(3))
+
+
+SCRIPT = """
+import numpy as np
+from scipy import ndimage
+x = np.linspace(0, 1, 1000)
+y = np.exp(-x * x)
+print(type(y).__name__, round(float(y.mean()), 6))
+print(np.allclose(np.unwrap(x), x))
+a = np.zeros((3, 3)); a[1] = 5
+print(a.sum())
+"""
+
+
+def test_scripts_run_unmodified_and_say_what_numpy_did(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    ran = subprocess.run([sys.executable, "-m", "crossover", "--profile", str(script)], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    plain = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert ran.stdout.splitlines()[0] == plain.stdout.splitlines()[0].replace("ndarray", "Array")
+    assert ran.stdout.splitlines()[1:] == plain.stdout.splitlines()[1:]
+    assert f"numpy.unwrap  {script}:7" in ran.stderr and "kernels" in ran.stderr

@@ -1,0 +1,123 @@
+"""Writes the type stubs `python/crossover/*.pyi` from the package itself: `python python/tools/stubs.py`, or `--check` to compare."""
+
+import inspect
+import pathlib
+import sys
+
+import crossover as xo
+
+FOLDER = pathlib.Path(__file__).parent.parent / "crossover"
+HEAD = "\"\"\"Written by python/tools/stubs.py.\"\"\"\n\nimport builtins\nfrom typing import Any, Iterator\n\n"
+
+# What does not return an array.
+RETURNS = {
+    "allclose": "builtins.bool", "array_equal": "builtins.bool", "can_cast": "builtins.bool", "isdtype": "builtins.bool", "broadcast_arrays": "list[Array]", "meshgrid": "list[Array]",
+    "nonzero": "tuple[Array, ...]", "unstack": "tuple[Array, ...]", "split": "list[Array]", "result_type": "dtype", "explain": "str",
+    "fallbacks": "dict[tuple[str, str, int], int]", "get_runtime": "Runtime", "init": "Runtime", "install": "None", "gpu": "Any",
+    "histogram": "tuple[Array, Array]", "unique": "Any", "list_devices": "list[device]", "tolist": "Any", "item": "Any", "tobytes": "bytes",
+    "fill": "None", "sort": "None", "numpy": "Any", "__len__": "int", "__bool__": "builtins.bool", "__float__": "float", "__complex__": "complex",
+    "__index__": "int", "__int__": "int", "__iter__": "Iterator[Array]", "__setitem__": "None", "__contains__": "builtins.bool", "__repr__": "str",
+    "__str__": "str", "__array__": "Any", "__dlpack__": "Any", "__dlpack_device__": "tuple[int, int]", "__array_namespace__": "Any",
+    "__array_ufunc__": "Any", "__array_function__": "Any",
+}
+ARITHMETIC = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
+METHODS = {"__len__", "__bool__", "__float__", "__complex__", "__index__", "__int__", "__iter__", "__contains__"}
+
+
+def signature(function, method=False):
+    """The arguments as text, without their types."""
+    try:
+        found = inspect.signature(function)
+    except (TypeError, ValueError):
+        return "(self, *args: Any, **kwargs: Any)" if method else "(*args: Any, **kwargs: Any)"
+    parts = []
+    for one in found.parameters.values():
+        default = inspect.Parameter.empty if one.default is inspect.Parameter.empty else ...
+        kind = Any if one.name != "self" else inspect.Parameter.empty
+        parts.append(one.replace(annotation=kind, default=default))
+    text = str(found.replace(parameters=parts, return_annotation=inspect.Signature.empty))
+    return text.replace("typing.Any", "Any").replace("Ellipsis", "...")
+
+
+class Any:  # noqa: N801 - only its name is written
+    """Stands for `typing.Any` in signatures."""
+
+
+def summary(thing):
+    """The first line of its documentation."""
+    return (inspect.getdoc(thing) or "").split("\n")[0].replace('"""', "'''")
+
+
+def function(name, thing, indent="", method=False):
+    """The stub of a function."""
+    returns = RETURNS.get(name, "Array") if method or name not in ("sort", "numpy") else "Array"
+    text = signature(thing, method).replace("<class '__main__.Any'>", "Any").replace("__main__.Any", "Any")
+    return f'{indent}def {name}{text} -> {returns}:\n{indent}    """{summary(thing)}"""\n'
+
+
+def array():
+    """The stub of the class."""
+    lines = ["class Array:", f'    """{summary(xo.Array)}"""', ""]
+    for name, kind in {
+        "dtype": "_dtype", "shape": "tuple[int, ...]", "ndim": "int", "size": "int", "itemsize": "int", "nbytes": "int", "device": "_device",
+        "T": "Array", "mT": "Array", "real": "Array", "imag": "Array",
+    }.items():
+        lines += ["    @property", f"    def {name}(self) -> {kind}:", f'        """{summary(getattr(xo.Array, name))}"""']
+    for name in sorted(vars(xo.Array)):
+        thing = getattr(xo.Array, name)
+        if callable(thing) and not name.startswith("_"):
+            lines.append(function(name, thing, "    ", method=True).rstrip())
+    for name in ARITHMETIC:
+        for prefix in ("", "r", "i"):
+            lines.append(f"    def __{prefix}{name}__(self, other: Any, /) -> Array: ...")
+    for name in ("lt", "le", "gt", "ge"):
+        lines.append(f"    def __{name}__(self, other: Any, /) -> Array: ...")
+    for name in ("eq", "ne"):
+        lines.append(f"    def __{name}__(self, other: Any, /) -> Array: ...  # type: ignore[override]")
+    for name in ("neg", "pos", "abs", "invert"):
+        lines.append(f"    def __{name}__(self) -> Array: ...")
+    lines += ["    def __getitem__(self, key: Any, /) -> Array: ...", "    def __setitem__(self, key: Any, value: Any, /) -> None: ..."]
+    for name in sorted(METHODS):
+        argument = ", value: Any, /" if name == "__contains__" else ""
+        lines.append(f"    def {name}(self{argument}) -> {RETURNS[name]}: ...")
+    return "\n".join(lines) + "\n\n"
+
+
+def plain_class(name, thing):
+    """The stub of another class."""
+    lines = [f"class {name}:", f'    """{summary(thing)}"""', f"    def __init__(self, *args: Any, **kwargs: Any) -> None: ..."]
+    lines.append("    def __getattr__(self, name: str) -> Any: ...")
+    if hasattr(thing, "__enter__"):
+        lines += [f"    def __enter__(self) -> {name}: ...", "    def __exit__(self, *why: Any) -> builtins.bool: ..."]
+    return "\n".join(lines) + "\n\n"
+
+
+def stub():
+    """The stub of the package."""
+    text, late = HEAD + "from . import exceptions as exceptions, fft as fft, linalg as linalg, memory as memory, random as random\n\n", ""
+    text += array()
+    for name in sorted(set(dir(xo)) - {"Array"}):
+        thing = getattr(xo, name)
+        if inspect.ismodule(thing) or name in ("annotations",):
+            continue
+        if name == "ndarray":
+            late += "ndarray = Array\n"
+        elif isinstance(thing, type):
+            text += plain_class(name, thing)
+        elif isinstance(thing, xo.dtype):
+            late += f"{name}: dtype\n"
+        elif callable(thing):
+            text += function(name, thing) + "\n"
+        else:
+            late += f"{name}: {'None' if thing is None else type(thing).__name__}\n"
+    # Inside the class, the names of these are attributes.
+    return text + late + "_dtype = dtype\n_device = device\n"
+
+
+if __name__ == "__main__":
+    file = FOLDER / "__init__.pyi"
+    if "--check" in sys.argv:
+        sys.exit(0 if file.read_text() == stub() else "python/crossover/__init__.pyi is old: python python/tools/stubs.py")
+    file.write_text(stub())
+    (FOLDER / "py.typed").write_text("")
+    print(f"{file}: {len(stub().splitlines())} lines")
