@@ -16,10 +16,14 @@ use crossover::{
 };
 use crossover_cpu::CpuBackend;
 use crossover_plan::Options;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 /// A trace with scopes that have odd names, kernels, copies both ways, a thread and two queues.
 fn sample() -> Trace {
+    // A session records what the whole process does: tests that compute at the same time would be in each other's traces.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock();
     let cpu = || Arc::new(CpuBackend::builder().threads(1).build().unwrap());
     let machine = Machine::new(cpu(), vec![Arc::new(SimDevice::new(cpu(), SimOptions::default()))]).unwrap();
     let runtime =
