@@ -58,6 +58,8 @@ struct Case {
     on_gpu: bool,
     /// Lower quartiles, in the order of [`MODES`].
     times: [f64; 3],
+    /// Medians, in the same order: quartiles flatter whoever wavers, so both are told.
+    medians: [f64; 3],
     /// Share of the timed runs left to the runtime that did not run where the decision in the end says.
     strays: f64,
     cold: f64,
@@ -75,6 +77,12 @@ impl Case {
 
     fn regret(&self) -> f64 {
         self.over().max(0.0) / self.best()
+    }
+
+    fn regret_by_medians(&self) -> f64 {
+        let [cpu, gpu, auto] = self.medians;
+        let best = cpu.min(gpu);
+        (auto - best).max(0.0) / best
     }
 
     fn is_far(&self) -> bool {
@@ -111,6 +119,7 @@ impl Case {
             "auto_us": micros(self.times[2]),
             "cold_us": micros(self.cold),
             "device": self.place,
+            "medians_us": self.medians.map(micros),
             "strays": self.strays,
         })
     }
@@ -192,6 +201,7 @@ fn summary(cases: &[Case]) -> Value {
         "worst_regret_beyond_20us": beyond,
         "far": cases.iter().filter(|c| c.is_far()).count(),
         "slower_than_cpu": cases.iter().filter(|c| c.is_slower_than_cpu()).count(),
+        "mean_regret_by_medians": cases.iter().map(Case::regret_by_medians).sum::<f64>() / cases.len().max(1) as f64,
         "mean_strays": cases.iter().map(|c| c.strays).sum::<f64>() / cases.len().max(1) as f64,
     })
 }
@@ -294,6 +304,7 @@ impl Grid<'_> {
             work: work.name,
             exponent,
             on_gpu,
+            medians: times.clone().map(median),
             times: times.map(|times| quantile(times, 4)),
             strays: strays as f64 / away.len().max(1) as f64,
             cold: cold.as_nanos() as f64,
