@@ -211,7 +211,7 @@ mod tests {
             for _ in 0..SURE {
                 totals.note(&on(&[0]), took, |_| 0.0);
             }
-            for _ in 0..PATIENCE.0 {
+            for _ in 0..PATIENCE.0 + SURE as u32 {
                 totals.note(&on(&[1]), 50.0, |_| 0.0);
             }
             assert_eq!(totals.estimate(&[0]).is_none(), again, "{took} instead of 50");
