@@ -11,7 +11,7 @@ use libloading::Library;
 use crate::{Error, Result};
 
 /// Every driver function that this crate calls through cudarc.
-const SYMBOLS: [&str; 54] = [
+const SYMBOLS: [&str; 55] = [
     "cuInit",
     "cuDriverGetVersion",
     "cuGetErrorName",
@@ -66,6 +66,7 @@ const SYMBOLS: [&str; 54] = [
     "cuGraphLaunch",
     "cuGraphExecDestroy",
     "cuGraphDestroy",
+    "cuTensorMapEncodeTiled",
 ];
 
 const LIBRARY: &str = "libcuda";

@@ -167,7 +167,7 @@
 pub use crossover_array::{
     Alert, AlertKind, AlertWatch, Array, Axes, Bound, Builder, Complex, CustomKernel, DType, Device,
     DeviceMemory, Dims, Effort, Element, Error, Evaluation, GpuLoad, Graph, Grid, Growth, HostView,
-    Hysteresis, Index, Indices, KernelEntry, KernelInputs, KernelOutput, KernelRecord, Key, Kind, Limit,
+    Hysteresis, Index, Indices, KernelEntry, KernelInputs, KernelOutput, KernelRecord, Key, Kind, Launches, Limit,
     MatrixNorm, NanOrigin, Number, Operand, Origin, Padding, Pinned, Precision, ProcessAlert,
     ProcessDecision, ProcessKernel, ProcessMemory, ProcessStats, Profile, Recording, Result, Rows, Runtime,
     RuntimeStats, Scalar, Scatter, Setting, Shape, Side, Simd, Unique, Utilization, bf16, config_files,
