@@ -8,7 +8,7 @@ use std::{cell::RefCell, str::FromStr};
 use crossover::{Device, Runtime, with_device};
 use pyo3::{prelude::*, types::PyString};
 
-use crate::errors::value_error;
+use crate::{errors::value_error, events};
 
 thread_local! {
     /// Devices of the `with` blocks that this thread is in.
@@ -54,11 +54,16 @@ pub fn building<T>(body: impl FnOnce() -> T) -> T {
 
 /// Runs what may compute with the runtime and device of this thread, while other Python threads go on.
 pub fn computing<T: Send>(py: Python<'_>, body: impl FnOnce() -> T + Send) -> T {
-    py.detach(|| {
-        building(|| match DEVICES.with_borrow(|stack| stack.last().copied()) {
-            Some(device) => with_device(device, body),
-            None => body(),
-        })
+    let result = py.detach(|| placed(body));
+    events::deliver(py);
+    result
+}
+
+/// Runs what takes no longer than a call of Python's with the runtime and device of this thread.
+pub fn placed<T>(body: impl FnOnce() -> T) -> T {
+    building(|| match DEVICES.with_borrow(|stack| stack.last().copied()) {
+        Some(device) => with_device(device, body),
+        None => body(),
     })
 }
 

@@ -73,6 +73,7 @@ pub struct Counts {
 
 /// Evaluates graphs on a machine.
 pub struct Executor {
+    id: u64,
     machine: Arc<Machine>,
     options: Options,
     placement: Placement,
@@ -154,8 +155,10 @@ impl Executor {
         router: Router,
     ) -> Executor {
         fork::watch();
+        static MADE: AtomicU64 = AtomicU64::new(0);
         let decisions = machine.devices().map(|_| Default::default()).collect();
         Executor {
+            id: MADE.fetch_add(1, Ordering::Relaxed),
             machine,
             options,
             placement,
@@ -165,6 +168,21 @@ impl Executor {
             stats: Stats::default(),
             recent: Recent::default(),
         }
+    }
+
+    /// A number that no other executor of the process has, or will have.
+    ///
+    /// ```
+    /// use crossover_runtime::{Executor, Machine, Placement, sim::{Clock, SimHost, SimOptions}};
+    /// # use std::sync::Arc;
+    /// let host = Arc::new(SimHost::hollow(SimOptions::default(), Clock::default()));
+    /// let machine = Machine::new(host, Vec::new())?;
+    /// let one = Executor::new(machine.clone(), Default::default(), Placement::Host);
+    /// assert_ne!(one.id(), Executor::new(machine, Default::default(), Placement::Host).id());
+    /// # Ok::<(), crossover_runtime::Error>(())
+    /// ```
+    pub fn id(&self) -> u64 {
+        self.id
     }
 
     /// The devices.
@@ -292,6 +310,9 @@ impl Executor {
         inputs: &[Arc<Buffer>],
         scalars: &[Scalar],
     ) -> Result<Outputs> {
+        if let Some(done) = self.run_alone(placement, prepared, inputs, scalars) {
+            return done;
+        }
         let _span = trace::span(Kind::Evaluation, "evaluate");
         let course = self.course(placement, prepared, inputs, wanted);
         self.follow(&course, prepared, inputs, scalars)
@@ -821,7 +842,7 @@ fn are_on_host(inputs: &[Arc<Buffer>]) -> bool {
 }
 
 /// Whether a plan is too small to think about: it stays with its operands on the host, unless a recording says otherwise.
-fn stays_home(prepared: &Prepared, inputs: &[Arc<Buffer>]) -> bool {
+pub(crate) fn stays_home(prepared: &Prepared, inputs: &[Arc<Buffer>]) -> bool {
     prepared.is_small() && !prepared.route.is_fixed() && are_on_host(inputs)
 }
 
