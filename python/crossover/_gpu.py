@@ -163,19 +163,16 @@ def gpu(function=None, *, device=None):
         try:
             args, kwargs = call.inside(args), call.inside(kwargs)
             with place or contextlib.nullcontext():
-                return _finished(rebuilt(*args, **kwargs), call.kind, place)
+                result = rebuilt(*args, **kwargs)
+                if call.kind == "ours":
+                    return result.eval() if place is not None and isinstance(result, _n.Array) else result
+                if call.kind != "numpy":
+                    return _handed(result, call.kind)
+                # From here on nothing of this call holds the arrays themselves.
+                result = _held(result)
+                return _given(result)
         finally:
             del args, kwargs
             call.settle()
 
     return accelerated
-
-
-def _finished(result, kind, place):
-    """A result as what the arguments were."""
-    if kind == "ours":
-        return result.eval() if place is not None and isinstance(result, _n.Array) else result
-    if kind != "numpy":
-        return _handed(result, kind)
-    result = _held(result)
-    return _given(result)

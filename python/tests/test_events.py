@@ -16,7 +16,7 @@ def level():
 
 
 def test_plans_are_logged_when_asked_for(level, caplog):
-    caplog.set_level(logging.DEBUG, logger="crossover")
+    caplog.set_level(5, logger="crossover")
     xo.exp(xo.ones(1237)).eval()
     assert not [record for record in caplog.records if record.name == "crossover.plan"]
     xo.events.set_level("debug")

@@ -35,12 +35,15 @@ pub(crate) fn node(target: &Arc<Node>) -> Result<Arc<Buffer>> {
 
 /// As [`node`], for somebody who will look at the bytes there.
 pub(crate) fn node_for(target: &Arc<Node>, wanted: Wanted) -> Result<Arc<Buffer>> {
-    let scalar = match &*target.state() {
-        State::Ready(buffer) => return Ok(buffer.clone()),
-        State::Failed(error) => return Err(error.clone()),
-        State::Scalar(value) => Some(*value),
-        State::Pending { .. } => None,
-    };
+    let mut scalar = None;
+    if !target.is_pending() {
+        match &*target.state() {
+            State::Ready(buffer) => return Ok(buffer.clone()),
+            State::Failed(error) => return Err(error.clone()),
+            State::Scalar(value) => scalar = Some(*value),
+            State::Pending { .. } => {}
+        }
+    }
     Runtime::with_current(|runtime| {
         if let Some(value) = scalar {
             let made = Buffer::from_fill(runtime.machine(), value.dtype().size(), |to| value.write_to(to));
@@ -66,10 +69,12 @@ const SMALL: usize = 64 << 10;
 
 /// Evaluates a node if that is one operation on few elements, whose plan is known. `None`, with nothing done, if it is not.
 pub(crate) fn node_if_small(target: &Arc<Node>) -> Option<Result<()>> {
-    match &*target.state() {
-        State::Ready(_) => return Some(Ok(())),
-        State::Failed(error) => return Some(Err(error.clone())),
-        State::Scalar(_) | State::Pending { .. } => {}
+    if !target.is_pending() {
+        match &*target.state() {
+            State::Ready(_) => return Some(Ok(())),
+            State::Failed(error) => return Some(Err(error.clone())),
+            State::Scalar(_) | State::Pending { .. } => {}
+        }
     }
     Runtime::with_current(|runtime| match single::find(target, runtime) {
         single::Found::Ready(ready) => {

@@ -3,7 +3,11 @@
 //! Everything that may compute passes through [`computing`]: it lets other Python threads run, and applies the device and the runtime
 //! that the thread has chosen.
 
-use std::{cell::RefCell, str::FromStr};
+use std::{
+    cell::RefCell,
+    str::FromStr,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use crossover::{Device, Runtime, with_device};
 use pyo3::{prelude::*, types::PyString};
@@ -19,10 +23,14 @@ thread_local! {
 
 /// The runtime that `crossover.init` made for all threads.
 static SHARED: parking_lot::RwLock<Option<Runtime>> = parking_lot::RwLock::new(None);
+/// Whether there is one: the usual case, that there is none, takes no lock.
+static IS_SHARED: AtomicBool = AtomicBool::new(false);
 
 /// Makes a runtime that of every thread without one of its own.
 pub fn share(runtime: Option<Runtime>) {
-    *SHARED.write() = runtime;
+    let mut shared = SHARED.write();
+    IS_SHARED.store(runtime.is_some(), Ordering::Release);
+    *shared = runtime;
 }
 
 /// Enters a runtime on this thread.
@@ -41,7 +49,8 @@ pub fn runtime() -> Runtime {
 }
 
 fn chosen() -> Option<Runtime> {
-    RUNTIMES.with_borrow(|stack| stack.last().cloned()).or_else(|| SHARED.read().clone())
+    let own = RUNTIMES.with_borrow(|stack| stack.last().cloned());
+    own.or_else(|| if IS_SHARED.load(Ordering::Acquire) { SHARED.read().clone() } else { None })
 }
 
 /// Runs what builds arrays with the runtime of this thread.

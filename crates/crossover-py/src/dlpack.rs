@@ -114,6 +114,10 @@ pub fn export<'py>(py: Python<'py>, array: &Array, wanted: &Wanted) -> PyResult<
     let copied = wanted.copy == Some(true) || (!versioned && wanted.copy != Some(false));
     let held = match target {
         (kind, 0) if kind == HOST[0] => on_host(py, array, copied)?,
+        (CUDA, ordinal) if !runtime().is_available(Device::Cuda(ordinal.max(0) as usize)) => {
+            let what = format!("there is no GPU {ordinal} to hand the array over on; dl_device=(1, 0) is the host");
+            return Err(PyBufferError::new_err(what));
+        }
         (CUDA, ordinal) => on_device(py, array, copied, ordinal.max(0) as usize)?,
         other => {
             let what = format!("arrays are handed over on the host, (1, 0), or on a GPU, (2, n), not on {other:?}");

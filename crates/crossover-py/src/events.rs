@@ -66,7 +66,7 @@ impl Visit for Text {
 
 impl Subscriber for ToPython {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_event()
+        !metadata.is_span()
             && number(*metadata.level()) >= LEAST.load(Ordering::Relaxed)
             && metadata.target().starts_with("crossover")
     }
