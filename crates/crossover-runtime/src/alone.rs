@@ -38,7 +38,7 @@ impl Executor {
             fork::check()?;
             let (buffer, block, _) = Buffer::uninitialised(self.machine(), Device::HOST, alone.bytes)?;
             executable.run(&prepared.signature(0).launch(&blocks, &[block], scalars)?)?;
-            self.note_launch();
+            self.stats().launched();
             Ok(smallvec![buffer])
         })())
     }

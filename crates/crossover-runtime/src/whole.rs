@@ -18,6 +18,8 @@ const MOST: usize = 4;
 
 /// Runs after which a way that was left is tried again, at first and at most: each time twice as many.
 const PATIENCE: (u32, u32) = (16, 1024);
+/// How many times faster a way may be than the fastest run of it: all of them may have been disturbed, as few as they were.
+const DISTURBED: f64 = 1.5;
 
 #[derive(Debug, Clone)]
 struct Total {
@@ -40,14 +42,14 @@ impl Total {
         self.next = (self.next + 1) % KEPT;
     }
 
-    /// One of the faster runs: those that were disturbed say little, even if they are many.
+    /// The fastest of a few runs, the second of more: those that were disturbed say little, even if they are many.
     fn estimate(&self) -> Option<f64> {
         if self.samples.len() < SURE {
             return None;
         }
         let mut sorted = self.samples.clone();
         sorted.sort_by(f64::total_cmp);
-        Some(sorted[sorted.len() / 3])
+        Some(sorted[(sorted.len() - 1) / 4])
     }
 }
 
@@ -100,21 +102,21 @@ impl Totals {
         is_odd
     }
 
-    /// Forgets what is known about a way that was faster once than the one at `at` is now: it may have been disturbed when it was left.
+    /// Forgets what is known about a way that may be faster than the one at `at` is now: it may have been disturbed when it was left.
     fn reconsider(&mut self, at: usize, now: f64) {
         self.runs = 0;
         let others = self.seen.iter_mut().enumerate().filter(|&(other, _)| other != at);
-        let was_faster = |total: &Total| total.estimate().is_some() && total.best < now;
-        for (_, total) in others.filter(|(_, total)| was_faster(total)) {
+        let is_hopeful = |total: &Total| total.estimate().is_some() && total.best < DISTURBED * now;
+        for (_, total) in others.filter(|(_, total)| is_hopeful(total)) {
             (total.samples, total.next) = (SmallVec::new(), 0);
             self.patience = (2 * self.patience).min(PATIENCE.1);
             self.stale = true;
         }
     }
 
-    /// The fastest run of an assignment, however long ago.
-    pub fn best(&self, devices: &[u8]) -> Option<f64> {
-        self.seen.iter().find(|total| total.devices[..] == *devices).map(|total| total.best)
+    /// What an assignment may take if all runs of it were disturbed, however long ago they were.
+    pub fn hope(&self, devices: &[u8]) -> Option<f64> {
+        self.seen.iter().find(|total| total.devices[..] == *devices).map(|total| total.best / DISTURBED)
     }
 
     /// Nanoseconds of an assignment, if it was run often enough.
@@ -145,7 +147,7 @@ mod tests {
         note(&mut totals, 1000.0);
         assert_eq!((totals.estimate(&[0]), totals.stale), (None, false));
         note(&mut totals, 12.0);
-        assert_eq!((totals.estimate(&[0]), totals.stale), (Some(12.0), true));
+        assert_eq!((totals.estimate(&[0]), totals.stale), (Some(10.0), true));
         for _ in 0..KEPT {
             note(&mut totals, 50.0);
         }
@@ -199,7 +201,21 @@ mod tests {
             }
         }
         assert_eq!(forgotten, [14, 45, 108], "after 16, 32 and 64 runs of either kind");
-        assert_eq!(totals.best(&host), Some(10.0));
+        assert_eq!(totals.hope(&host), Some(10.0 / DISTURBED));
+    }
+
+    #[test]
+    fn a_way_is_tried_again_if_all_its_runs_may_have_been_disturbed_and_not_if_it_is_hopeless() {
+        for (took, again) in [(70.0, true), (80.0, false)] {
+            let mut totals = Totals::default();
+            for _ in 0..SURE {
+                totals.note(&on(&[0]), took, |_| 0.0);
+            }
+            for _ in 0..PATIENCE.0 + SURE as u32 {
+                totals.note(&on(&[1]), 50.0, |_| 0.0);
+            }
+            assert_eq!(totals.estimate(&[0]).is_none(), again, "{took} instead of 50");
+        }
     }
 
     #[test]
