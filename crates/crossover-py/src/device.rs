@@ -4,7 +4,7 @@
 //! that the thread has chosen.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     str::FromStr,
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -15,6 +15,8 @@ use pyo3::{prelude::*, types::PyString};
 use crate::{errors::value_error, events};
 
 thread_local! {
+    /// How many `with` blocks of devices and runtimes this thread is in.
+    static BLOCKS: Cell<usize> = const { Cell::new(0) };
     /// Devices of the `with` blocks that this thread is in.
     static DEVICES: RefCell<Vec<Device>> = const { RefCell::new(Vec::new()) };
     /// Runtimes of the `with` blocks that this thread is in.
@@ -35,12 +37,21 @@ pub fn share(runtime: Option<Runtime>) {
 
 /// Enters a runtime on this thread.
 pub fn enter(runtime: Runtime) {
+    BLOCKS.set(BLOCKS.get() + 1);
     RUNTIMES.with_borrow_mut(|stack| stack.push(runtime));
 }
 
 /// Leaves the runtime entered last.
 pub fn leave() {
-    RUNTIMES.with_borrow_mut(Vec::pop);
+    if RUNTIMES.with_borrow_mut(Vec::pop).is_some() {
+        BLOCKS.set(BLOCKS.get() - 1);
+    }
+}
+
+/// Whether neither this thread nor the program has chosen anything.
+#[inline]
+fn is_plain() -> bool {
+    BLOCKS.get() == 0 && !IS_SHARED.load(Ordering::Acquire)
 }
 
 /// The runtime of this thread.
@@ -55,6 +66,9 @@ fn chosen() -> Option<Runtime> {
 
 /// Runs what builds arrays with the runtime of this thread.
 pub fn building<T>(body: impl FnOnce() -> T) -> T {
+    if is_plain() {
+        return body();
+    }
     match chosen() {
         Some(runtime) => runtime.scope(body),
         None => body(),
@@ -70,6 +84,9 @@ pub fn computing<T: Send>(py: Python<'_>, body: impl FnOnce() -> T + Send) -> T 
 
 /// Runs what takes no longer than a call of Python's with the runtime and device of this thread.
 pub fn placed<T>(body: impl FnOnce() -> T) -> T {
+    if is_plain() {
+        return body();
+    }
     building(|| match DEVICES.with_borrow(|stack| stack.last().copied()) {
         Some(device) => with_device(device, body),
         None => body(),
@@ -103,13 +120,16 @@ impl PyDevice {
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {
+        BLOCKS.set(BLOCKS.get() + 1);
         DEVICES.with_borrow_mut(|stack| stack.push(this.get().0));
         this
     }
 
     #[pyo3(signature = (*_why))]
     fn __exit__(&self, _why: &Bound<'_, PyAny>) -> bool {
-        DEVICES.with_borrow_mut(Vec::pop);
+        if DEVICES.with_borrow_mut(Vec::pop).is_some() {
+            BLOCKS.set(BLOCKS.get() - 1);
+        }
         false
     }
 
