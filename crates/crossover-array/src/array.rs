@@ -155,6 +155,11 @@ impl Array {
         self.size() == self.cell.ty.shape.size()
     }
 
+    /// Whether no other array, clone or view, shows the cell.
+    pub(crate) fn is_only(&self) -> bool {
+        Arc::strong_count(&self.cell) == 1
+    }
+
     /// A view of the same cell.
     pub(crate) fn with_layout(&self, layout: Layout) -> Array {
         Array { cell: self.cell.clone(), view: Some(layout) }
@@ -184,6 +189,25 @@ impl Array {
         let _asked = trace::asked(Location::caller());
         eval::node(&self.version())?;
         Ok(self)
+    }
+
+    /// As [`eval`](Array::eval), if that takes no longer than a few calls: what is computed already, and one operation on a few thousand
+    /// elements that are there, like one before. `None`, with nothing done, for anything else.
+    ///
+    /// For callers who would let go of a lock to compute.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let x = Array::from([1.0f32, 2.0]);
+    /// (&x + 1.0).eval()?;
+    /// assert!((&x + 2.0).eval_if_small().is_some());
+    /// assert!((&x + 2.0).exp().eval_if_small().is_none());
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn eval_if_small(&self) -> Option<Result<()>> {
+        let _asked = trace::asked(Location::caller());
+        eval::node_if_small(&self.version())
     }
 
     /// The cell's elements, computed if they are not yet, and the window onto them.

@@ -1,7 +1,10 @@
 //! Runs plans: finds or makes the plan of a graph, places its kernels, moves what they need, and launches them.
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -11,8 +14,8 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use crate::{
-    Buffer, Counts, Decision, Device, Error, Machine, Placement, Prepared, Profile, Recording, Result, Router,
-    Wanted, Why,
+    Buffer, Counts, Decision, Device, Error, Machine, Placement, Prepared, Profile, Recording, Result,
+    Router, Wanted, Why,
     cache::PlanCache,
     counts::Stats,
     fork,
@@ -23,6 +26,7 @@ use crate::{
 
 /// Evaluates graphs on a machine.
 pub struct Executor {
+    id: u64,
     machine: Arc<Machine>,
     options: Options,
     placement: Placement,
@@ -102,7 +106,9 @@ impl Executor {
         router: Router,
     ) -> Executor {
         fork::watch();
+        static MADE: AtomicU64 = AtomicU64::new(0);
         Executor {
+            id: MADE.fetch_add(1, Ordering::Relaxed),
             stats: Stats::new(machine.devices().count()),
             machine,
             options,
@@ -111,6 +117,21 @@ impl Executor {
             cache: PlanCache::new(PLAN_CACHE),
             recent: Recent::default(),
         }
+    }
+
+    /// A number that no other executor of the process has, or will have.
+    ///
+    /// ```
+    /// use crossover_runtime::{Executor, Machine, Placement, sim::{Clock, SimHost, SimOptions}};
+    /// # use std::sync::Arc;
+    /// let host = Arc::new(SimHost::hollow(SimOptions::default(), Clock::default()));
+    /// let machine = Machine::new(host, Vec::new())?;
+    /// let one = Executor::new(machine.clone(), Default::default(), Placement::Host);
+    /// assert_ne!(one.id(), Executor::new(machine, Default::default(), Placement::Host).id());
+    /// # Ok::<(), crossover_runtime::Error>(())
+    /// ```
+    pub fn id(&self) -> u64 {
+        self.id
     }
 
     /// The devices.
@@ -228,6 +249,9 @@ impl Executor {
         inputs: &[Arc<Buffer>],
         scalars: &[Scalar],
     ) -> Result<Outputs> {
+        if let Some(done) = self.run_alone(placement, prepared, inputs, scalars) {
+            return done;
+        }
         let _span = trace::span(Kind::Evaluation, "evaluate");
         let course = self.course(placement, prepared, inputs, wanted);
         self.follow(&course, prepared, inputs, scalars)
@@ -423,7 +447,7 @@ fn are_on_host(inputs: &[Arc<Buffer>]) -> bool {
 }
 
 /// Whether a plan is too small to think about: it stays with its operands on the host, unless a recording says otherwise.
-fn stays_home(prepared: &Prepared, inputs: &[Arc<Buffer>]) -> bool {
+pub(crate) fn stays_home(prepared: &Prepared, inputs: &[Arc<Buffer>]) -> bool {
     prepared.is_small() && !prepared.route.is_fixed() && are_on_host(inputs)
 }
 

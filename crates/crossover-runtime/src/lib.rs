@@ -2,6 +2,7 @@
 //! executor, trace spans and a simulated device.
 
 mod account;
+mod alone;
 mod backend;
 mod buffer;
 mod cache;
@@ -36,7 +37,7 @@ pub mod workloads;
 
 pub use account::{explained, explained_with};
 pub use backend::{Address, Backend, Block, Coming, Executable, HostMemory, Launch, Signature};
-pub use buffer::Buffer;
+pub use buffer::{Buffer, Hold};
 pub use counts::Counts;
 pub use decision::{Decision, Why};
 pub use error::{Error, Result};
