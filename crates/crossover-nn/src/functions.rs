@@ -266,7 +266,7 @@ pub fn cross_entropy_with(
     }
     let targets = targets.astype(DType::I64);
     let counted = ignored.map(|ignored| targets.not_equal(ignored));
-    let inside = targets.greater_equal(0i64).logical_and(&targets.less(classes as i64));
+    let inside = targets.greater_equal(0i64).logical_and(targets.less(classes as i64));
     let wide = widened(logits);
     let picked = wide.take_along_axis(&inside.where_(&targets, 0i64).expand_dims(-1), -1).squeeze(-1);
     let mut losses = inside.where_(wide.logsumexp(-1) - picked, f32::NAN);

@@ -1,5 +1,7 @@
 //! Attention against the definition in `f64`, over options, shapes and dtypes; and what is refused.
 
+#![allow(clippy::unwrap_used)]
+
 use crossover_array::{Array, DType, Key, bf16, f16, keepdims, random, s};
 use crossover_nn::{Attention, attention};
 

@@ -1,5 +1,7 @@
 //! Layers with parameters that PyTorch exported agree with what PyTorch computed; see `pytorch/export.py`.
 
+#![allow(clippy::unwrap_used)]
+
 use std::{collections::BTreeMap, path::Path};
 
 use crossover_array::{Array, DType, Key, io};

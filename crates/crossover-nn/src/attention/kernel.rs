@@ -159,7 +159,7 @@ fn exact_forms(head_size: usize) -> &'static [Form] {
             Form::Exact { lanes: 16, each: 4, keys: 32 },
             Form::Exact { lanes: 16, each: 2, keys: 32 },
         ],
-        ..=128 => &[
+        65..=128 => &[
             Form::Exact { lanes: 16, each: 8, keys: 64 },
             Form::Exact { lanes: 16, each: 4, keys: 32 },
             Form::Exact { lanes: 16, each: 2, keys: 32 },

@@ -314,7 +314,7 @@ impl Attention {
         let k = if dims.group > 1 { k.repeat(dims.group, Some(1)) } else { k };
         let mut scores = q.astype(DType::F32).matmul(&k.astype(DType::F32).swap_axes(-1, -2)) * scale;
         match self.extra(&dims)? {
-            (Bias::Added, Some(bias)) => scores = scores + bias,
+            (Bias::Added, Some(bias)) => scores += bias,
             (Bias::Mask, Some(mask)) => scores = mask.where_(&scores, f32::NEG_INFINITY),
             _ => {}
         }

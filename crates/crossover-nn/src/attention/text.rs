@@ -270,10 +270,16 @@ impl Text {
 const BUSY: usize = 264;
 /// Keys that a part has at least.
 const PART: usize = 256;
+/// Queries above which a head has tiles enough of its own.
+const MANY: usize = 256;
 
 /// Parts that the keys of a query are cut into, so that there is work for a whole device. The same everywhere: it decides bits.
 pub(super) fn splits(dims: &Dims, band: Band) -> usize {
     let blocks = dims.queries.div_ceil(64) * dims.batch * dims.heads;
     let parts = dims.seen(band) / PART;
-    if blocks == 0 || 2 * blocks > BUSY { 1 } else { (BUSY / blocks).min(parts).clamp(1, 64) }
+    if blocks == 0 || 2 * blocks > BUSY || dims.queries > MANY {
+        1
+    } else {
+        (BUSY / blocks).min(parts).clamp(1, 64)
+    }
 }
