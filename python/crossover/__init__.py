@@ -16,6 +16,7 @@ from . import exceptions as exceptions
 from . import fft as fft
 from . import linalg as linalg
 from . import memory as memory
+from . import nn as nn
 from . import random as random
 from . import ray as ray
 from ._accelerator import attach as _attach_gpu

@@ -176,6 +176,15 @@ pub use crossover_array::{
 };
 /// Graphs, ops, dtypes and the reference interpreter.
 pub use crossover_core as core;
+/// Attention and layers of neural networks, for inference.
+///
+/// ```
+/// use crossover::{nn, prelude::*};
+/// let [q, k, v] = [1, 2, 3].map(|seed| random::normal::<f32>(&Key::new(seed), [1, 2, 16, 8]));
+/// let out = nn::Attention::new().causal().call(&q, &k, &v);
+/// assert_eq!(out.shape().dims(), [1, 2, 16, 8]);
+/// ```
+pub use crossover_nn as nn;
 /// Plans: what evaluating a graph will run.
 pub use crossover_plan as plan;
 /// Devices, buffers and the executor.

@@ -128,7 +128,7 @@ impl TensorMap {
                 "has a tensor map with a tile of {length} elements; it takes 1 to {MOST_TILE}"
             ));
         }
-        if let Some(bytes) = self.stride_bytes().into_iter().find(|bytes| bytes % 16 != 0) {
+        if let Some(bytes) = self.stride_bytes().into_iter().find(|bytes| !bytes.is_multiple_of(16)) {
             return Err(format!(
                 "has a tensor map with a stride of {bytes} bytes, which is no multiple of 16"
             ));
@@ -140,7 +140,7 @@ impl TensorMap {
             Swizzle::Bytes64 => 64,
             Swizzle::Bytes128 => 128,
         };
-        if row % 16 != 0 || row > most {
+        if !row.is_multiple_of(16) || row > most {
             return Err(format!(
                 "has a tensor map with tile rows of {row} bytes; they are multiples of 16, at most as long as the swizzle"
             ));
