@@ -176,6 +176,13 @@ pub use crossover_array::{
 };
 /// Graphs, ops, dtypes and the reference interpreter.
 pub use crossover_core as core;
+/// Holographic memory: vectors that are bound, superposed, compared and remembered.
+#[cfg(feature = "hrr")]
+pub use crossover_hrr as hrr;
+/// The examples of the document, as tests.
+#[cfg(all(doctest, feature = "hrr"))]
+#[doc = include_str!("../../../docs/hrr.md")]
+struct HrrDocument;
 /// Plans: what evaluating a graph will run.
 pub use crossover_plan as plan;
 /// Devices, buffers and the executor.
