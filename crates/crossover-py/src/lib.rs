@@ -10,6 +10,7 @@ mod dlpack;
 mod dtype;
 mod errors;
 mod functions;
+mod hrr;
 mod index;
 mod numpy;
 mod profile;
@@ -31,6 +32,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     for known in crossover::DType::ALL {
         module.add(dtype::name(known), dtype::object(py, known)?)?;
     }
+    hrr::register(module)?;
     profile::register(module)?;
     runtime::register(module)?;
     functions::register(module)
