@@ -9,9 +9,13 @@ mod device;
 mod dlpack;
 mod dtype;
 mod errors;
+mod events;
 mod functions;
+mod held;
 mod hrr;
 mod index;
+mod kernel;
+mod neighbour;
 mod numpy;
 mod profile;
 mod runtime;
@@ -32,7 +36,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     for known in crossover::DType::ALL {
         module.add(dtype::name(known), dtype::object(py, known)?)?;
     }
+    events::register(module)?;
+    held::register(module)?;
     hrr::register(module)?;
+    kernel::register(module)?;
+    neighbour::register(module)?;
     profile::register(module)?;
     runtime::register(module)?;
     functions::register(module)
