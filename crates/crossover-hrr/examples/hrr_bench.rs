@@ -73,7 +73,10 @@ fn table() -> Result<()> {
     let gpu = Device::Cuda(0);
     let has_gpu = Runtime::current().is_available(gpu);
     println!("d = {D}, f32, microseconds; floor: 12·d bytes per bind at 4 TB/s");
-    println!("{:>8} {:>12} {:>14} {:>12} {:>14} {:>8}", "batch", "CPU bind", "bind + unbind", "GPU bind", "bind + unbind", "floor");
+    println!(
+        "{:>8} {:>12} {:>14} {:>12} {:>14} {:>8}",
+        "batch", "CPU bind", "bind + unbind", "GPU bind", "bind + unbind", "floor"
+    );
     for batch in [1, 10, 100, 1000, 10_000] {
         let there = |run: fn(usize, Device) -> Result<f64>| -> Result<String> {
             if has_gpu { Ok(format!("{:.1}", run(batch, gpu)?)) } else { Ok("no GPU".to_string()) }
@@ -87,9 +90,15 @@ fn table() -> Result<()> {
             (12 * D * batch) as f64 / 4e6,
         );
     }
-    println!("cleanup of 100 queries, 20,000 items, d = 1024, CPU: {:.0}", cleanup(100, 20_000, 1024, Device::Cpu)?);
+    println!(
+        "cleanup of 100 queries, 20,000 items, d = 1024, CPU: {:.0}",
+        cleanup(100, 20_000, 1024, Device::Cpu)?
+    );
     if has_gpu {
-        println!("cleanup of 1000 queries, 100,000 items, d = 1024, GPU: {:.0}", cleanup(1000, 100_000, 1024, gpu)?);
+        println!(
+            "cleanup of 1000 queries, 100,000 items, d = 1024, GPU: {:.0}",
+            cleanup(1000, 100_000, 1024, gpu)?
+        );
     }
     Ok(())
 }

@@ -186,8 +186,9 @@ impl Space {
         }
         let alternating = real.take(&Array::from([last]), -1).min(()).astype(DType::F64);
         if self.d().is_multiple_of(2) && real.size() > 0 && alternating.item::<f64>()? < 0.0 {
-            let what =
-                format!("{exponent} needs vectors whose alternating sum is not negative when d is even; use an odd d");
+            let what = format!(
+                "{exponent} needs vectors whose alternating sum is not negative when d is even; use an odd d"
+            );
             return Err(Error::value(OP, what));
         }
         Ok(())
@@ -277,7 +278,9 @@ impl Space {
 
     fn pair(&self, op: &'static str, a: &Array, b: &Array) -> Result<()> {
         self.check(op, a)?;
-        self.check(op, b)
+        self.check(op, b)?;
+        a.shape().broadcast(op, b.shape())?;
+        Ok(())
     }
 }
 

@@ -39,7 +39,12 @@ impl Space {
     }
 
     /// As [`cleanup`](Space::cleanup), of items that have been prepared.
-    pub(crate) fn cleanup_prepared(&self, queries: &Array, items: &Array, threshold: f64) -> Result<Vec<Option<Match>>> {
+    pub(crate) fn cleanup_prepared(
+        &self,
+        queries: &Array,
+        items: &Array,
+        threshold: f64,
+    ) -> Result<Vec<Option<Match>>> {
         let (indices, similarities) = kernel::nearest(&self.prepared(queries), items)?;
         let found = indices.into_iter().zip(similarities);
         // A comparison with NaN is false.

@@ -49,7 +49,8 @@ impl Space {
         weights.check()?;
         let k = vectors.shape().dims()[vectors.ndim() - 2];
         if weights.shape().dims().last() != Some(&k) {
-            let what = format!("{k} vectors and weights of shape {}; give one weight per vector", weights.shape());
+            let what =
+                format!("{k} vectors and weights of shape {}; give one weight per vector", weights.shape());
             return Err(Error::value(OP, what));
         }
         let values = match self.model() {

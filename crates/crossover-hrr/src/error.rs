@@ -29,7 +29,9 @@ pub enum Error {
     #[error(transparent)]
     Io(#[from] crossover_io::Error),
     /// Vectors that are none of the space.
-    #[error("{op}: wants {dtype} vectors of {d} numbers along the last axis, not {given_dtype} of shape {given}")]
+    #[error(
+        "{op}: wants {dtype} vectors of {d} numbers along the last axis, not {given_dtype} of shape {given}"
+    )]
     Vector {
         /// The operation that was asked for.
         op: &'static str,

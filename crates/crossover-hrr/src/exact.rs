@@ -98,7 +98,12 @@ impl Space {
             .collect();
         let gain = match x.size() {
             0 => 1.0,
-            _ => zero.where_(f64::INFINITY, &magnitude).min(()).reciprocal().astype(DType::F64).item::<f64>()?,
+            _ => zero
+                .where_(f64::INFINITY, &magnitude)
+                .min(())
+                .reciprocal()
+                .astype(DType::F64)
+                .item::<f64>()?,
         };
         Ok((inverse, zeros, gain))
     }

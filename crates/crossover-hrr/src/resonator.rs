@@ -44,7 +44,11 @@ impl Space {
         }
         self.check(OP, bound)?;
         if bound.ndim() != 1 || codebooks.len() < 2 {
-            let what = format!("wants one vector and at least two codebooks, not {} and {}", bound.shape(), codebooks.len());
+            let what = format!(
+                "wants one vector and at least two codebooks, not {} and {}",
+                bound.shape(),
+                codebooks.len()
+            );
             return Err(Error::value(OP, what));
         }
         for book in codebooks {
@@ -65,7 +69,8 @@ impl Space {
                 let alike = self.similarities(&left.reshape([1, self.d()]), book)?;
                 let next = self.projected(&alike, book)?;
                 crossover_array::eval_all(&[&next, &alike])?;
-                indices.push(alike.argmax(-1).to_vec::<i64>()?[0] as usize);
+                // Two estimates of opposite sign make the same product, so signs do not count here.
+                indices.push(alike.abs().argmax(-1).to_vec::<i64>()?[0] as usize);
                 estimates[i] = next;
             }
             let items: Vec<Array> =

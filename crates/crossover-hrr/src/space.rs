@@ -89,7 +89,8 @@ impl Space {
     /// The key of a name.
     fn key(&self, purpose: &str, name: &str) -> Key {
         let mut hash = blake3::Hasher::new_derive_key("crossover-hrr 2026 vectors by name");
-        for part in [purpose.as_bytes(), self.model.name().as_bytes(), &self.seed.to_le_bytes(), name.as_bytes()]
+        for part in
+            [purpose.as_bytes(), self.model.name().as_bytes(), &self.seed.to_le_bytes(), name.as_bytes()]
         {
             // Lengths keep the parts apart.
             hash.update(&(part.len() as u64).to_le_bytes());

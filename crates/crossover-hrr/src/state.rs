@@ -112,13 +112,15 @@ impl State {
             false => Store::create(folder, KIND, Notes::new())?,
         };
         store.expect_kind(KIND)?;
-        let wide: Vec<&String> = self.arrays.iter().filter(|(_, a)| a.dtype() == DType::C128).map(|(n, _)| n).collect();
+        let wide: Vec<&String> =
+            self.arrays.iter().filter(|(_, a)| a.dtype() == DType::C128).map(|(n, _)| n).collect();
         let notes = Notes::from([
             ("values".to_string(), json(&Stored::of(&self.values))?),
             ("complex".to_string(), json(&wide)?),
         ]);
         // The format has no 128-bit complex numbers: they get an axis of real and imaginary parts.
-        let stored: Vec<(&str, Array)> = self.arrays.iter().map(|(name, a)| (name.as_str(), parted(a))).collect();
+        let stored: Vec<(&str, Array)> =
+            self.arrays.iter().map(|(name, a)| (name.as_str(), parted(a))).collect();
         store.append("save", &stored.iter().map(|(name, a)| (*name, a)).collect::<Vec<_>>(), notes)
     }
 

@@ -64,7 +64,10 @@ impl Space {
         self.rows(OP, vectors)?;
         let count = vectors.shape().dims()[0];
         if vectors.ndim() != 2 || n == 0 || count < n {
-            let what = format!("{n}-grams of vectors of shape {}; wants [count, d] with 1 <= n <= count", vectors.shape());
+            let what = format!(
+                "{n}-grams of vectors of shape {}; wants [count, d] with 1 <= n <= count",
+                vectors.shape()
+            );
             return Err(Error::value(OP, what));
         }
         // Every place at once: rows i.. of the text, permuted and bound.

@@ -37,10 +37,14 @@ fn retrieval_agrees_with_the_closed_form() {
     ] {
         let space = Space::new(model, d).unwrap();
         let trials = (800 / pairs).max(10) as u64;
-        let (found, wanted) = (sampled(&space, pairs, items, trials), space.retrieval_probability(pairs, items));
+        let (found, wanted) =
+            (sampled(&space, pairs, items, trials), space.retrieval_probability(pairs, items));
         // Keys of one trial share their noise, so the sampling error is larger than that of independent draws.
         let error = (wanted * (1.0 - wanted) / (trials as f64 * pairs as f64)).sqrt();
-        assert!((found - wanted).abs() < 5.0 * error + 0.03, "{model} d={d} k={pairs} n={items}: {found} {wanted}");
+        assert!(
+            (found - wanted).abs() < 5.0 * error + 0.03,
+            "{model} d={d} k={pairs} n={items}: {found} {wanted}"
+        );
     }
 }
 
@@ -50,7 +54,8 @@ fn cleanup_is_the_largest_similarity() {
         for (d, n) in [(33, 700), (64, 1), (100, 1025)] {
             let space = Space::new(model, d).unwrap();
             let (items, queries) = (space.random(&Key::new(1), n), space.random(&Key::new(2), 9));
-            let all = space.similarities(&queries, &items).unwrap().astype(DType::F64).to_vec::<f64>().unwrap();
+            let all =
+                space.similarities(&queries, &items).unwrap().astype(DType::F64).to_vec::<f64>().unwrap();
             let found = space.cleanup(&queries, &items, -1.0).unwrap();
             let top = space.top_k(&queries, &items, 3).unwrap();
             for (row, found) in found.iter().enumerate() {
@@ -131,7 +136,10 @@ fn a_flipped_bit_of_a_large_store_costs_one_block() {
     assert!(!report.is_intact());
     assert!((1900..3000).contains(&salvaged.len()), "{}", salvaged.len());
     let name = &salvaged.names()[7];
-    assert_eq!(salvaged.get(name).unwrap().to_vec::<f32>().unwrap(), memory.get(name).unwrap().to_vec::<f32>().unwrap());
+    assert_eq!(
+        salvaged.get(name).unwrap().to_vec::<f32>().unwrap(),
+        memory.get(name).unwrap().to_vec::<f32>().unwrap()
+    );
     std::fs::remove_dir_all(&folder).ok();
 }
 
@@ -151,7 +159,9 @@ fn associations_warn_when_there_are_too_many() {
     assert_eq!(most, memory.reliability(&items).capacity);
     assert!(most < 20, "{most}");
     for i in (1..20).rev() {
-        memory.forget(&items.get(&i.to_string()).unwrap(), &items.get(&(i + 20).to_string()).unwrap()).unwrap();
+        memory
+            .forget(&items.get(&i.to_string()).unwrap(), &items.get(&(i + 20).to_string()).unwrap())
+            .unwrap();
     }
     assert_eq!(memory.recall(&items, "0", 0.1).unwrap().unwrap().name, "20");
 }

@@ -204,7 +204,13 @@ impl PySpace {
     }
 
     fn __repr__(&self) -> String {
-        format!("Space({:?}, d={}, dtype={}, seed={})", self.0.model().name(), self.0.d(), self.0.dtype(), self.0.seed())
+        format!(
+            "Space({:?}, d={}, dtype={}, seed={})",
+            self.0.model().name(),
+            self.0.d(),
+            self.0.dtype(),
+            self.0.seed()
+        )
     }
 }
 

@@ -53,5 +53,8 @@ fn convolutions_compile_in_every_dtype() {
 
 #[test]
 fn searches_compile() {
-    compile_all(&[("nearest".to_string(), NEAREST.to_string()), ("rescore".to_string(), RESCORE.to_string())]);
+    compile_all(&[
+        ("nearest".to_string(), NEAREST.to_string()),
+        ("rescore".to_string(), RESCORE.to_string()),
+    ]);
 }

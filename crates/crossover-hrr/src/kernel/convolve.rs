@@ -7,6 +7,7 @@ use crossover_array::{
     Array, CustomKernel, DType, Element, Grid, KernelInputs, KernelOutput, Shape,
     fft::{self, Options},
 };
+use crossover_core::custom::Work;
 use half::bf16;
 use rustc_hash::FxHashMap;
 
@@ -16,8 +17,8 @@ use super::{
 };
 use crate::{Result, Space};
 
-/// The most blocks of a launch: a few for each multiprocessor of the largest GPUs, which then go on with the next rows and keep their roots.
-const BLOCKS: usize = 16 * 132;
+/// Blocks for each multiprocessor at most: they go on with the next rows and keep their roots.
+const RESIDENT: usize = 16;
 
 /// What a kernel does with pairs of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,7 +34,13 @@ pub(crate) struct Task {
 }
 
 /// The convolution of the rows of `a` with those of `b`, or the correlation.
-pub(crate) fn convolve(space: &Space, a: &Array, b: &Array, correlate: bool, normalise: bool) -> Result<Array> {
+pub(crate) fn convolve(
+    space: &Space,
+    a: &Array,
+    b: &Array,
+    correlate: bool,
+    normalise: bool,
+) -> Result<Array> {
     let d = space.d();
     let task = Task { d, dtype: space.dtype(), correlate, normalise, sum: false };
     if !source::is_direct(d) {
@@ -94,6 +101,11 @@ fn build(task: Task) -> Result<CustomKernel> {
         .input("b", dtype)
         .output("c", dtype)
         .shape(move |shapes| shape(task, shapes))
+        .work(move |inputs, _| {
+            // Three transforms of half the length.
+            let each = 1.5 * 5.0 * d as f64 * (d as f64).log2();
+            Work { transforms: ((inputs[0].size() / d) as f64 * each) as u64, ..Work::default() }
+        })
         .cpu(move |inputs, output| match dtype {
             DType::F64 => run::<f64>(task, inputs, output),
             DType::BF16 => run_widened(task, inputs, output),
@@ -103,14 +115,13 @@ fn build(task: Task) -> Result<CustomKernel> {
         builder = builder.cuda(&source::text(task, &geometry), move |inputs, output| {
             let rows = inputs[0].size() / d;
             let once = inputs[1].size() == d && rows != 1;
-            let blocks = match task.sum {
-                true => (output.size() / d).div_ceil(geometry.groups),
-                false => rows.div_ceil(geometry.groups).min(BLOCKS),
-            };
-            Grid::new([blocks, 1, 1], [geometry.threads(), 1, 1])
+            let wanted = if task.sum { output.size() / d } else { rows };
+            let grid = Grid::new([wanted.div_ceil(geometry.groups), 1, 1], [geometry.threads(), 1, 1])
                 .shared(geometry.shared(task))
                 .size(rows)
-                .argument(once.into())
+                .argument(once.into());
+            // Every group of a sum has a row of the result.
+            if task.sum { grid } else { grid.resident(RESIDENT) }
         });
     }
     Ok(builder.build()?)

@@ -125,7 +125,14 @@ impl<T: Real> WithSimd for All<'_, '_, T> {
         } else {
             out.par_chunks_mut(d * lanes).enumerate().for_each(|(group, out)| {
                 let first = group * lanes;
-                simd.vectorize(Part { simd, job, plan, fixed, rows: (first, (first + lanes).min(rows)), out });
+                simd.vectorize(Part {
+                    simd,
+                    job,
+                    plan,
+                    fixed,
+                    rows: (first, (first + lanes).min(rows)),
+                    out,
+                });
             });
         }
     }

@@ -9,10 +9,8 @@ use std::sync::OnceLock;
 use crossover_array::{
     Array, CustomKernel, DType, Device, Grid, KernelInputs, KernelOutput, Padding, Runtime, Shape,
 };
-use faer::{
-    Accum, MatMut, MatRef, Par,
-    linalg::matmul::matmul,
-};
+use crossover_core::custom::Work;
+use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 use rayon::prelude::*;
 
 use crate::Result;
@@ -25,8 +23,6 @@ const TILE: usize = 256;
 const GROUPS: usize = 4;
 /// Shared memory of the kernel: four stages of 48 KiB, and room to align them.
 const SHARED: usize = 4 * 48 * 1024 + 1024;
-/// Blocks of its grid: as many as the largest GPUs have multiprocessors, each of which takes tiles in turn.
-const BLOCKS: usize = 132;
 /// Items whose scores are in the cache at the same time on the CPU.
 const BLOCK: usize = 512;
 
@@ -102,11 +98,12 @@ fn kernels() -> Result<&'static [CustomKernel; 3]> {
             rows_of(shapes[0], shapes[1])?;
             Ok(Shape::from([shapes[0][0], GROUPS * shapes[1][0].div_ceil(TILE)]))
         })
+        .work(|inputs, _| half_of(inputs[0], inputs[1]))
         .cpu(group_scores)
         .cuda(NEAREST, |inputs, _| {
             let (q, n, k) = (inputs[0][0], inputs[1][0], inputs[0][1]);
             let tiles = q.div_ceil(128) * n.div_ceil(TILE);
-            Grid::new([BLOCKS.min(tiles), 1, 1], [256, 1, 1]).shared(SHARED).size(q).size(n).size(k)
+            Grid::new([tiles, 1, 1], [256, 1, 1]).resident(1).shared(SHARED).size(q).size(n).size(k)
         })
         .build()?;
     let second = CustomKernel::builder("hrr_rescore")
@@ -118,6 +115,7 @@ fn kernels() -> Result<&'static [CustomKernel; 3]> {
             rows_of(shapes[1], shapes[2])?;
             Ok(Shape::from([shapes[1][0]]))
         })
+        .work(|inputs, _| half_of(inputs[1], inputs[2]))
         .cpu(|inputs, output| winners(inputs, 1, output))
         .cuda(RESCORE, |inputs, _| {
             let (groups, n, k) = (inputs[0][1], inputs[2][0], inputs[1][1]);
@@ -138,6 +136,12 @@ fn kernels() -> Result<&'static [CustomKernel; 3]> {
     Ok(MADE.get_or_init(|| [first, second, alone]))
 }
 
+/// Half of a product's work: on the GPU the first kernel does most of it, on the CPU the second.
+fn half_of(queries: &Shape, items: &Shape) -> Work {
+    let products = (queries.size() as u64).saturating_mul(items.dims().first().map_or(0, |&n| n as u64));
+    Work { products, ..Work::default() }
+}
+
 fn rows_of(queries: &Shape, items: &Shape) -> Result<(), String> {
     match (queries.dims(), items.dims()) {
         ([_, k], [n, other]) if k == other && k.is_multiple_of(8) && *n > 0 => Ok(()),
@@ -152,7 +156,11 @@ fn group_scores(_: &KernelInputs<'_>, output: &mut KernelOutput<'_>) -> crossove
 }
 
 /// The winners: blocks of items by all queries, multiplied, searched, forgotten. `at` is the operand that the queries are.
-fn winners(inputs: &KernelInputs<'_>, at: usize, output: &mut KernelOutput<'_>) -> crossover_core::Result<()> {
+fn winners(
+    inputs: &KernelInputs<'_>,
+    at: usize,
+    output: &mut KernelOutput<'_>,
+) -> crossover_core::Result<()> {
     let (queries, items) = (inputs.slice::<f32>(at)?, inputs.slice::<f32>(at + 1)?);
     let (q, k, n) = (inputs.shape(at)[0], inputs.shape(at)[1], inputs.shape(at + 1)[0]);
     let out = output.slice::<u64>()?;
@@ -222,7 +230,9 @@ mod tests {
     fn the_margin_covers_rounding_to_f16() {
         // Worst directions: every element at the largest relative rounding error, all of one sign.
         let k = 1024;
-        let x: Vec<f32> = (0..k).map(|i| (1.0 / 32.0) * (1.0 + 2f32.powi(-11) * 0.999 * (1 + i % 2) as f32 / 2.0)).collect();
+        let x: Vec<f32> = (0..k)
+            .map(|i| (1.0 / 32.0) * (1.0 + 2f32.powi(-11) * 0.999 * (1 + i % 2) as f32 / 2.0))
+            .collect();
         let exact: f64 = x.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
         let rounded: f64 = x.iter().map(|&x| f64::from(f16::from_f32(x).to_f32()).powi(2)).sum();
         assert!((exact - rounded).abs() / exact < f64::from(margin(k)), "{exact} {rounded}");

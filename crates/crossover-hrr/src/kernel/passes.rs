@@ -179,7 +179,13 @@ impl<T: Real> Plan<T> {
         });
         let place = place.collect();
         let by = 1.0 / m as f64;
-        Plan { stages, place, roots: (0..m).map(|k| root(k, m)).collect(), half: T::of(0.5 * by), quarter: T::of(0.25 * by) }
+        Plan {
+            stages,
+            place,
+            roots: (0..m).map(|k| root(k, m)).collect(),
+            half: T::of(0.5 * by),
+            quarter: T::of(0.25 * by),
+        }
     }
 }
 

@@ -58,8 +58,11 @@ impl Transpose for f32 {
         ];
         for c in 0..8 {
             let (x, y) = (b[c % 4], b[c % 4 + 4]);
-            let column =
-                if c < 4 { _mm256_permute2f128_ps::<0x20>(x, y) } else { _mm256_permute2f128_ps::<0x31>(x, y) };
+            let column = if c < 4 {
+                _mm256_permute2f128_ps::<0x20>(x, y)
+            } else {
+                _mm256_permute2f128_ps::<0x31>(x, y)
+            };
             // SAFETY: as for the rows that are read.
             unsafe { _mm256_storeu_ps(to.as_mut_ptr().add(c * to_stride), column) };
         }

@@ -120,7 +120,10 @@ impl AssociativeMemory {
     fn one(&self, key: &Array, value: &Array) -> Result<Array> {
         let bound = self.space.bind(key, value)?;
         if bound.ndim() != 1 {
-            return Err(Error::value("store", format!("wants one pair, not vectors of shape {}", bound.shape())));
+            return Err(Error::value(
+                "store",
+                format!("wants one pair, not vectors of shape {}", bound.shape()),
+            ));
         }
         Ok(bound)
     }

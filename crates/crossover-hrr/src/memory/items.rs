@@ -126,7 +126,10 @@ impl ItemMemory {
     pub fn add_vector(&mut self, name: &str, vector: &Array) -> Result<()> {
         self.space.check("add", vector)?;
         if vector.ndim() != 1 {
-            return Err(Error::value("add", format!("one vector has one axis, not shape {}", vector.shape())));
+            return Err(Error::value(
+                "add",
+                format!("one vector has one axis, not shape {}", vector.shape()),
+            ));
         }
         self.add_vectors(&[name], &vector.reshape([1, self.space.d()]))
     }

@@ -91,7 +91,8 @@ type Blocks = Vec<Option<(Vec<String>, Array)>>;
 
 fn blocks(arrays: &BTreeMap<String, Array>, count: usize) -> Result<Blocks> {
     let block = |i: usize| -> Result<Option<(Vec<String>, Array)>> {
-        let (Some(names), Some(rows)) = (arrays.get(&format!("names/{i}")), arrays.get(&format!("vectors/{i}")))
+        let (Some(names), Some(rows)) =
+            (arrays.get(&format!("names/{i}")), arrays.get(&format!("vectors/{i}")))
         else {
             return Ok(None);
         };

@@ -147,7 +147,8 @@ pub(super) fn read_history(folder: &Path, head: &Head) -> Result<Vec<Record>> {
         if chained(&chain, body) != hash {
             return Err(wrong(number, "its hash is not that of its text and of the line before"));
         }
-        let record: Record = serde_json::from_str(body).map_err(|_| wrong(number, "its text cannot be read"))?;
+        let record: Record =
+            serde_json::from_str(body).map_err(|_| wrong(number, "its text cannot be read"))?;
         if record.number != number {
             return Err(wrong(number, "it has the number of another line"));
         }
@@ -165,7 +166,8 @@ pub(super) fn write_line(folder: &Path, at: u64, line: &[u8], steps: &Steps) -> 
     let path = folder.join("history");
     let failed = failed(&path, "write");
     steps.next().map_err(&failed)?;
-    let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(&path).map_err(&failed)?;
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(false).open(&path).map_err(&failed)?;
     file.set_len(at).map_err(&failed)?;
     file.seek(SeekFrom::Start(at)).map_err(&failed)?;
     file.write_all(&line[..steps.reaching(line.len())]).map_err(&failed)?;

@@ -90,7 +90,8 @@ impl Store {
             return Err(Error::value("store", format!("{} exists and is not empty", folder.display())));
         }
         notes.insert("kind".to_string(), kind.to_string());
-        let mut store = Store { folder: folder.to_path_buf(), head: Head::start(), records: Vec::new(), steps };
+        let mut store =
+            Store { folder: folder.to_path_buf(), head: Head::start(), records: Vec::new(), steps };
         store.commit("create", notes, None)?;
         Ok(store)
     }
@@ -169,7 +170,8 @@ impl Store {
 
     /// The line, then the head.
     fn commit(&mut self, operation: &str, notes: Notes, segment: Option<Segment>) -> Result<()> {
-        let record = Record { number: self.records.len() as u64, operation: operation.to_string(), notes, segment };
+        let record =
+            Record { number: self.records.len() as u64, operation: operation.to_string(), notes, segment };
         let (line, chain) = record.line(&self.head.chain);
         let bytes = self.head.bytes + line.len() as u64;
         history::write_line(&self.folder, self.head.bytes, line.as_bytes(), &self.steps)?;
@@ -209,7 +211,10 @@ impl Store {
 
     fn record(&self, number: usize) -> Result<&Record> {
         self.records.get(number).ok_or_else(|| {
-            Error::value("store", format!("operation {number} was asked for, and there are {}", self.records.len()))
+            Error::value(
+                "store",
+                format!("operation {number} was asked for, and there are {}", self.records.len()),
+            )
         })
     }
 

@@ -29,7 +29,12 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// Writes arrays as the segment of an operation.
-pub(super) fn write(folder: &Path, number: usize, arrays: &[(&str, &Array)], steps: &Steps) -> Result<Segment> {
+pub(super) fn write(
+    folder: &Path,
+    number: usize,
+    arrays: &[(&str, &Array)],
+    steps: &Steps,
+) -> Result<Segment> {
     crossover_array::eval_all(&arrays.iter().map(|(_, array)| *array).collect::<Vec<_>>())?;
     let mut views = Vec::with_capacity(arrays.len());
     for (name, array) in arrays {
@@ -68,7 +73,10 @@ pub(super) fn damage(segment: &Segment, bytes: &[u8]) -> Vec<Damage> {
     let mut found = Vec::new();
     let length = bytes.len() as u64;
     if length != segment.bytes {
-        found.push(Damage::segment(&segment.file, format!("it has {length} bytes instead of {}", segment.bytes)));
+        found.push(Damage::segment(
+            &segment.file,
+            format!("it has {length} bytes instead of {}", segment.bytes),
+        ));
     }
     match intact(segment, bytes) {
         Ok((_, broken)) if broken.is_empty() && found.is_empty() => {
@@ -87,8 +95,7 @@ pub(super) fn intact(segment: &Segment, bytes: &[u8]) -> Result<(BTreeMap<String
     for (name, hash) in &segment.arrays {
         let found = reader.tensors().iter().find(|tensor| tensor.name == *name).and_then(|tensor| {
             let data = bytes.get(tensor.range.start as usize..tensor.range.end as usize)?;
-            (hex(data) == *hash)
-                .then(|| Array::from_bytes(data, tensor.dtype, tensor.shape.clone(), None, 0))
+            (hex(data) == *hash).then(|| Array::from_bytes(data, tensor.dtype, tensor.shape.clone(), None, 0))
         });
         match found {
             Some(array) => drop(good.insert(name.clone(), array)),

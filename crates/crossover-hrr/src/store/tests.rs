@@ -41,7 +41,10 @@ fn contents(folder: &Path) -> Result<Vec<String>> {
     let mut all = vec![store.hash()];
     for number in 0..store.len() {
         let (notes, arrays) = store.read(number)?;
-        all.push(format!("{notes:?} {:?}", arrays.iter().map(|(n, a)| (n, a.to_string())).collect::<Vec<_>>()));
+        all.push(format!(
+            "{notes:?} {:?}",
+            arrays.iter().map(|(n, a)| (n, a.to_string())).collect::<Vec<_>>()
+        ));
     }
     Ok(all)
 }
