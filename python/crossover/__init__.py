@@ -14,6 +14,7 @@ import math as _math
 from . import events as events
 from . import exceptions as exceptions
 from . import fft as fft
+from . import hrr as hrr
 from . import linalg as linalg
 from . import memory as memory
 from . import nn as nn

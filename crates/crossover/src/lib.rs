@@ -185,6 +185,13 @@ pub use crossover_core as core;
 /// assert_eq!(out.shape().dims(), [1, 2, 16, 8]);
 /// ```
 pub use crossover_nn as nn;
+/// Holographic memory: vectors that are bound, superposed, compared and remembered.
+#[cfg(feature = "hrr")]
+pub use crossover_hrr as hrr;
+/// The examples of the document, as tests.
+#[cfg(all(doctest, feature = "hrr"))]
+#[doc = include_str!("../../../docs/hrr.md")]
+struct HrrDocument;
 /// Plans: what evaluating a graph will run.
 pub use crossover_plan as plan;
 /// Devices, buffers and the executor.
