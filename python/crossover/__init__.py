@@ -11,8 +11,11 @@ array(1.875)
 
 import math as _math
 
+from . import batch as batch
+from . import embed as embed
 from . import exceptions as exceptions
 from . import fft as fft
+from . import lattice as lattice
 from . import linalg as linalg
 from . import memory as memory
 from . import random as random
@@ -40,6 +43,7 @@ from ._protocols import fallbacks
 from ._redirect import install
 from ._sets import unique_all, unique_counts, unique_inverse
 from .config import Config, explain, init
+from .par import par_iter
 
 __array_api_version__ = "2024.12"
 

@@ -8,10 +8,13 @@ mod array;
 mod device;
 mod dlpack;
 mod dtype;
+mod embed;
 mod errors;
 mod functions;
 mod index;
+mod lattice;
 mod numpy;
+mod par;
 mod profile;
 mod runtime;
 mod standard;
@@ -31,6 +34,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     for known in crossover::DType::ALL {
         module.add(dtype::name(known), dtype::object(py, known)?)?;
     }
+    embed::register(module)?;
+    lattice::register(module)?;
+    par::register(module)?;
     profile::register(module)?;
     runtime::register(module)?;
     functions::register(module)

@@ -165,17 +165,21 @@
 //! ```
 
 pub use crossover_array::{
-    Alert, AlertKind, AlertWatch, Array, Axes, Bound, Builder, Complex, CustomKernel, DType, Device,
+    Alert, AlertKind, AlertWatch, Array, Axes, Batch, Bound, Builder, Complex, CustomKernel, DType, Device,
     DeviceMemory, Dims, Effort, Element, Error, Evaluation, GpuLoad, Graph, Grid, Growth, HostView,
     Hysteresis, Index, Indices, KernelEntry, KernelInputs, KernelOutput, KernelRecord, Key, Kind, Limit,
     MatrixNorm, NanOrigin, Number, Operand, Origin, Padding, Pinned, Precision, ProcessAlert,
     ProcessDecision, ProcessKernel, ProcessMemory, ProcessStats, Profile, Recording, Result, Rows, Runtime,
     RuntimeStats, Scalar, Scatter, Setting, Shape, Side, Simd, Unique, Utilization, bf16, config_files,
-    einsum, eval_all, f16, fft, gpu_gaps, gpus, io, keepdims, linalg, memory, processes, random, s, signal,
-    with_device,
+    einsum, eval_all, f16, fft, gpu_gaps, gpus, io, keepdims, linalg, memory, par, par_iter, processes,
+    random, s, signal, with_device,
 };
 /// Graphs, ops, dtypes and the reference interpreter.
 pub use crossover_core as core;
+/// Embeddings of tokens and positions.
+pub use crossover_embed as embed;
+/// Lattices: paths, distance fields, XOR and Walsh–Hadamard transforms.
+pub use crossover_lattice as lattice;
 /// Plans: what evaluating a graph will run.
 pub use crossover_plan as plan;
 /// Devices, buffers and the executor.
