@@ -13,15 +13,19 @@ import math as _math
 
 from . import batch as batch
 from . import embed as embed
+from . import events as events
 from . import exceptions as exceptions
 from . import fft as fft
 from . import lattice as lattice
 from . import linalg as linalg
 from . import memory as memory
 from . import random as random
+from . import ray as ray
+from ._accelerator import attach as _attach_gpu
 from ._dtypes import can_cast, finfo, iinfo, isdtype, result_type
 from ._gpu import gpu
 from ._info import __array_namespace_info__
+from ._kernel import gpu_kernel
 from ._methods import attach as _attach
 from ._native import (
     Array, Runtime, __version__, abs, acos, acosh, add, all, any, arange, argmax, argmin, argsort, asarray, asin, asinh, astype, atan,
@@ -54,6 +58,7 @@ newaxis = None
 pi = _math.pi
 
 _attach(Array)
+_attach_gpu(Runtime)
 
 
 def __dir__():

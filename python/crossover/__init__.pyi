@@ -501,7 +501,10 @@ def get_runtime() -> Runtime:
     """The runtime of this thread."""
 
 def gpu(function: Any = ..., *, device: Any = ...) -> Any:
-    """Runs a NumPy function on this library: NumPy arrays in, NumPy arrays out; our arrays in, our arrays out."""
+    """Runs a NumPy function on this library: NumPy arrays in, NumPy arrays out; PyTorch's, CuPy's or our arrays in, the same kind out."""
+
+def gpu_kernel(source: Any = ..., *, output: Any = ..., shape: Any = ..., grid: Any = ..., zeroed: Any = ..., out: Any = ..., threads: Any = ...) -> Any:
+    """A kernel of your own: `@xo.gpu_kernel(SOURCE)` over a function that does the same on the host, or `@xo.gpu_kernel` over `@numba.cuda.jit`."""
 
 def greater(x1: Any, x2: Any, /) -> Array:
     """True where x1 is greater than x2."""

@@ -1,42 +1,108 @@
 """`@xo.gpu`: a plain NumPy function, accelerated.
 
 The function runs with our arrays in the place of NumPy's: its arguments become ours, the modules it knows as `np` or imports inside are
-redirected, and what it returns becomes what it was given: NumPy in, `ndarray` out.
+redirected, and what it returns becomes what it was given: NumPy in, `ndarray` out; PyTorch or CuPy in, the same out, on the same device.
+
+NumPy's memory is borrowed, not copied, while the function runs. What outlives the call, or is still to be computed from it, gets a copy then.
 """
 
 import builtins
+import contextlib
 import functools
 import types
 
 import numpy as np
 
 from . import _native as _n
+from ._neighbours import neighbour_of, to_neighbour
 from ._redirect import redirected, redirecting_import
 
 
-def _inside(value):
-    """An argument as the function sees it, and whether it was NumPy's."""
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
-        return _n.asarray(value), True
-    if type(value) in (list, tuple):
-        pairs = [_inside(item) for item in value]
-        return type(value)(item for item, _ in pairs), any(flag for _, flag in pairs)
-    if type(value) is dict:
-        pairs = {key: _inside(item) for key, item in value.items()}
-        return {key: item for key, (item, _) in pairs.items()}, any(flag for _, flag in pairs.values())
-    return value, False
+class _Call:
+    """One call: what was borrowed for it, and what kinds of arrays it was given."""
+
+    def __init__(self):
+        self.loans, self.kinds = [], []
+
+    def inside(self, value):
+        """An argument as the function sees it."""
+        if isinstance(value, _n.Array):
+            self._note("ours")
+            return value
+        if isinstance(value, np.ndarray):
+            return self._of_numpy(value) if value.dtype.kind in "biufc" else value
+        kind = neighbour_of(value)
+        if kind is not None:
+            self._note(kind)
+            return _n.from_dlpack(value.detach() if kind.startswith("torch") else value)
+        if type(value) in (list, tuple):
+            return type(value)(self.inside(item) for item in value)
+        if type(value) is dict:
+            return {key: self.inside(item) for key, item in value.items()}
+        return value
+
+    def _note(self, kind):
+        if kind not in self.kinds:
+            self.kinds.append(kind)
+
+    def _of_numpy(self, value):
+        self._note("numpy")
+        # Small ones are copied sooner than lent.
+        lent = _n.borrow(value) if value.nbytes > 4096 else None
+        if lent is None:
+            return _n.asarray(value)
+        self.loans.append(lent[1])
+        return lent[0]
+
+    @property
+    def kind(self):
+        """What results become: what the arguments were. Of mixed kinds, those of a GPU win, then other neighbours, NumPy, and ours last."""
+
+        def rank(kind):
+            return 0 if ":cuda:" in kind else 1 if ":" in kind else 2 if kind == "numpy" else 3
+
+        return min(self.kinds, key=rank, default="numpy")
+
+    def settle(self):
+        """Ends the loans: whatever outlives the call gets memory of its own."""
+        while self.loans:
+            self.loans.pop().settle()
 
 
-def _outside(value):
-    """A result as NumPy's: arrays without axes become NumPy's scalars."""
+def _held(value):
+    """A result with its arrays held by nothing but what is returned, so that their memory can be given away."""
     if isinstance(value, _n.Array):
-        array = value.__array__(copy=True)
-        return array[()] if array.ndim == 0 else array
+        return _n.Held(value)
     if isinstance(value, (list, tuple)):
-        items = [_outside(item) for item in value]
+        items = [_held(item) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     if isinstance(value, dict):
-        return {key: _outside(item) for key, item in value.items()}
+        return {key: _held(item) for key, item in value.items()}
+    return value
+
+
+def _given(value):
+    """What `_held` made, as NumPy's: arrays without axes become NumPy's scalars."""
+    if isinstance(value, _n.Held):
+        array = value.give()
+        return array[()] if array.ndim == 0 else array
+    if isinstance(value, (list, tuple)):
+        items = [_given(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if isinstance(value, dict):
+        return {key: _given(item) for key, item in value.items()}
+    return value
+
+
+def _handed(value, kind):
+    """A result as arrays of a neighbour, on the device where its arguments were."""
+    if isinstance(value, _n.Array):
+        return to_neighbour(value, kind)
+    if isinstance(value, (list, tuple)):
+        items = [_handed(item, kind) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if isinstance(value, dict):
+        return {key: _handed(item, kind) for key, item in value.items()}
     return value
 
 
@@ -72,7 +138,7 @@ def _counterpart_of(value):
 
 
 def gpu(function=None, *, device=None):
-    """Runs a NumPy function on this library: NumPy arrays in, NumPy arrays out; our arrays in, our arrays out.
+    """Runs a NumPy function on this library: NumPy arrays in, NumPy arrays out; PyTorch's, CuPy's or our arrays in, the same kind out.
 
     `device` says where ('auto', 'cpu', 'cuda:N' or a number); without it, each kernel runs where it is expected to end soonest.
 
@@ -93,16 +159,20 @@ def gpu(function=None, *, device=None):
         nonlocal rebuilt
         if rebuilt is None:
             rebuilt = _rebuilt(function)
-        args, some = _inside(args)
-        kwargs, more = _inside(kwargs)
-        ours = any(isinstance(value, _n.Array) for value in (*args, *kwargs.values())) and not (some or more)
-        if place is None:
-            result = rebuilt(*args, **kwargs)
-            return result if ours else _outside(result)
-        with place:
-            result = rebuilt(*args, **kwargs)
-            if not ours:
-                return _outside(result)
-            return result.eval() if isinstance(result, _n.Array) else result
+        call = _Call()
+        try:
+            args, kwargs = call.inside(args), call.inside(kwargs)
+            with place or contextlib.nullcontext():
+                result = rebuilt(*args, **kwargs)
+                if call.kind == "ours":
+                    return result.eval() if place is not None and isinstance(result, _n.Array) else result
+                if call.kind != "numpy":
+                    return _handed(result, call.kind)
+                # From here on nothing of this call holds the arrays themselves.
+                result = _held(result)
+                return _given(result)
+        finally:
+            del args, kwargs
+            call.settle()
 
     return accelerated

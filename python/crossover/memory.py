@@ -30,3 +30,15 @@ def can_allocate(nbytes, device="cpu"):
 def trim():
     """Gives memory back that arrays have freed and that is kept for the next ones."""
     get_runtime().trim()
+
+
+def on_pressure(callback):
+    """Calls `callback(device, event)` whenever the memory of a GPU gets near the end of its budget or away from it.
+
+    Levels change at 70, 85 and 95 percent, and five points below on the way down. `event` is a dictionary with level, before, usage and budget. The
+    callback may evaluate arrays and drop them; what it raises is printed. Closing what is returned, or leaving its `with` block, ends it.
+
+    >>> with xo.memory.on_pressure(lambda device, event: print(device, event["level"])):
+    ...     y = xo.exp(xo.ones(3)).eval()
+    """
+    return get_runtime().on_pressure(callback)

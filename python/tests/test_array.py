@@ -73,7 +73,7 @@ def test_what_numpy_owns_is_copied():
     theirs[0] = 5
     assert ours.tolist() == [0.0, 0.0, 0.0]
     with pytest.raises(ValueError, match="copy"):
-        xo.asarray(theirs, copy=False)
+        xo.asarray([1.0, 2.0], copy=False)
 
 
 def test_rows_are_views():

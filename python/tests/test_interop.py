@@ -90,7 +90,10 @@ def test_other_threads_run_while_we_compute():
 
 
 LOOP = """
+import signal
 import crossover as xo
+# A program that was started in the background may have inherited that it ignores interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 x = xo.ones((300, 300)).eval()
 print("ready", flush=True)
 while True:
@@ -100,9 +103,12 @@ while True:
 
 def test_loops_are_interrupted_by_ctrl_c():
     with subprocess.Popen([sys.executable, "-c", LOOP], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
-        assert child.stdout.readline() == "ready\n"
-        child.send_signal(signal.SIGINT)
-        said = child.communicate(timeout=60)[1]
+        try:
+            assert child.stdout.readline() == "ready\n"
+            child.send_signal(signal.SIGINT)
+            said = child.communicate(timeout=60)[1]
+        finally:
+            child.kill()
     assert child.returncode != 0 and "KeyboardInterrupt" in said
 
 

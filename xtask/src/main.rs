@@ -30,6 +30,7 @@ mod tally;
 mod test;
 mod vector;
 mod venv;
+mod wheel;
 mod workspace;
 
 use std::process::ExitCode;
@@ -69,6 +70,7 @@ enum Command {
     Exports,
     Python(python::Arguments),
     ArrayApi(python::SuiteArguments),
+    Wheel(wheel::Arguments),
     Vector(vector::Arguments),
     Portability(portability::Arguments),
     Gpu(bundle::Arguments),
@@ -91,6 +93,7 @@ fn main() -> ExitCode {
         Command::Exports => exports::run(),
         Command::Python(arguments) => python::run(&arguments),
         Command::ArrayApi(arguments) => python::suite(&arguments),
+        Command::Wheel(arguments) => wheel::run(&arguments),
         Command::Vector(arguments) => vector::run(&arguments),
         Command::Portability(arguments) => portability::run(&arguments),
         Command::Gpu(arguments) => bundle::run(&arguments),

@@ -14,6 +14,8 @@ use crate::workspace::{self, Metadata};
 const FOLDER: &str = ".venv-python";
 /// The tests and what they need.
 const TESTS: &str = "python/tests";
+/// The notebook of the examples.
+const NOTEBOOK: &str = "python/examples/tour.ipynb";
 /// What the standard's suite needs beside that.
 const SUITE: [&str; 6] = [
     "hypothesis>=6.151.0",
@@ -34,6 +36,8 @@ const SUITE: [&str; 6] = [
 ///   cargo xtask python --release --expressions 5000     random expressions against NumPy, by the release build
 ///   cargo xtask python --release --overhead     how long tiny operations take
 ///   cargo xtask python --release --ratios       speed beside NumPy
+///   cargo xtask python --ray                    batches on Ray, in an environment of its own that has it
+///   cargo xtask python --notebook               python/examples/tour.ipynb, executed anew
 ///   cargo xtask python --stubs                  python/crossover/__init__.pyi again, from the package
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -50,6 +54,12 @@ pub struct Arguments {
     /// Time functions beside NumPy's instead
     #[arg(long)]
     ratios: bool,
+    /// Test batches on Ray instead; installs Ray into .venv-ray
+    #[arg(long)]
+    ray: bool,
+    /// Execute the notebook of the examples and write it back instead; installs Jupyter into .venv-notebook
+    #[arg(long)]
+    notebook: bool,
     /// Rewrite the type stubs instead
     #[arg(long)]
     stubs: bool,
@@ -85,12 +95,25 @@ pub struct SuiteArguments {
 
 /// Runs the tests. True when all held.
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    let mut command = python(&["-r", "python/tests/requirements.txt"], arguments.release)?;
+    let (folder, more) = match (arguments.ray, arguments.notebook) {
+        (true, _) => (".venv-ray", ["ray>=2.40"].as_slice()),
+        (_, true) => (".venv-notebook", ["nbclient", "ipykernel", "nbconvert", "matplotlib"].as_slice()),
+        _ => (FOLDER, [].as_slice()),
+    };
+    let requirements = [&["-r", "python/tests/requirements.txt"], more].concat();
+    let mut command = python(folder, &requirements, arguments.release)?;
     match arguments.expressions {
         Some(cases) => command.args([&format!("{TESTS}/expressions.py"), "--cases", &cases.to_string()]),
         None if arguments.ratios => command.arg(format!("{TESTS}/ratios.py")),
         None if arguments.stubs => command.arg("python/tools/stubs.py"),
         None if arguments.overhead => command.arg(format!("{TESTS}/overhead.py")),
+        None if arguments.ray => {
+            command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).arg(format!("{TESTS}/test_ray.py"))
+        }
+        None if arguments.notebook => {
+            let convert = ["-m", "nbconvert", "--to", "notebook", "--execute", "--inplace", NOTEBOOK];
+            command.args(convert)
+        }
         None => command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", TESTS]).args(&arguments.rest),
     };
     Ok(command.status().context("could not start the environment's python")?.success())
@@ -98,7 +121,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
 
 /// Runs the tests by the build of the tests and counts them. An error says what the machine lacks.
 pub fn count() -> Result<Tally> {
-    let mut command = python(&["-r", "python/tests/requirements.txt"], false)?;
+    let mut command = python(FOLDER, &["-r", "python/tests/requirements.txt"], false)?;
     command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", TESTS]);
     pytest::counted(&mut command, "the Python package")
 }
@@ -113,7 +136,7 @@ pub fn suite(arguments: &SuiteArguments) -> Result<bool> {
         bail!("{} lacks its submodule: git submodule update --init", folder.display());
     }
     let skips = workspace::root().join(TESTS).join("array-api-skips.txt");
-    let mut command = python(&SUITE, !arguments.debug)?;
+    let mut command = python(FOLDER, &SUITE, !arguments.debug)?;
     command.current_dir(folder);
     command.envs([
         ("ARRAY_API_TESTS_MODULE", "crossover"),
@@ -128,8 +151,8 @@ pub fn suite(arguments: &SuiteArguments) -> Result<bool> {
 }
 
 /// An interpreter that finds the package as this checkout builds it.
-fn python(requirements: &[&str], release: bool) -> Result<Command> {
-    let venv = Venv::with(FOLDER, requirements)?;
+fn python(folder: &str, requirements: &[&str], release: bool) -> Result<Command> {
+    let venv = Venv::with(folder, requirements)?;
     let package = staged(release)?;
     let mut command = workspace::command(venv.python());
     command.env("PYTHONPATH", package).env("PYTHONDONTWRITEBYTECODE", "1");

@@ -77,6 +77,27 @@ impl Array {
         Array::failed(Error::new(error, location))
     }
 
+    /// An array that carries an error of a function at its caller's line, for libraries of functions on arrays: `op` is the
+    /// function, `what` the value and the rule it breaks.
+    ///
+    /// ```
+    /// use crossover_array::Array;
+    /// #[track_caller]
+    /// fn half(x: &Array) -> Array {
+    ///     match x.shape().dims() {
+    ///         [n] if n % 2 == 0 => x.slice(..(n / 2) as i64),
+    ///         dims => Array::refused("half", format!("x has the shape {dims:?}; it takes one axis of even length")),
+    ///     }
+    /// }
+    /// let error = half(&Array::from([1, 2, 3])).to_vec::<i32>().unwrap_err();
+    /// assert!(error.to_string().starts_with("half: x has the shape [3]"));
+    /// assert_eq!(error.location().file(), file!());
+    /// ```
+    #[track_caller]
+    pub fn refused(op: &'static str, what: impl Into<String>) -> Array {
+        Array::wrong(crossover_core::Error::Value { op, what: what.into() }, Location::caller())
+    }
+
     /// The error this array carries.
     pub(crate) fn failure(&self) -> Option<Error> {
         self.cell.version.lock().error()
@@ -146,6 +167,11 @@ impl Array {
         self.size() == self.cell.ty.shape.size()
     }
 
+    /// Whether no other array, clone or view, shows the cell.
+    pub(crate) fn is_only(&self) -> bool {
+        Arc::strong_count(&self.cell) == 1
+    }
+
     /// A view of the same cell.
     pub(crate) fn with_layout(&self, layout: Layout) -> Array {
         Array { cell: self.cell.clone(), view: Some(layout) }
@@ -175,6 +201,25 @@ impl Array {
         let _asked = trace::asked(Location::caller());
         eval::node(&self.version())?;
         Ok(self)
+    }
+
+    /// As [`eval`](Array::eval), if that takes no longer than a few calls: what is computed already, and one operation on a few thousand
+    /// elements that are there, like one before. `None`, with nothing done, for anything else.
+    ///
+    /// For callers who would let go of a lock to compute.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let x = Array::from([1.0f32, 2.0]);
+    /// (&x + 1.0).eval()?;
+    /// assert!((&x + 2.0).eval_if_small().is_some());
+    /// assert!((&x + 2.0).exp().eval_if_small().is_none());
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn eval_if_small(&self) -> Option<Result<()>> {
+        let _asked = trace::asked(Location::caller());
+        eval::node_if_small(&self.version())
     }
 
     /// The cell's elements, computed if they are not yet, and the window onto them.

@@ -186,8 +186,10 @@ impl Array {
             return Ok(Array::failed(error));
         }
         let ty = Type { dtype: op.result(node.ty.dtype)?, shape: node.ty.shape.clone() };
-        let mut args: Args = smallvec![Arg::Node(node)];
-        args.extend(other);
+        let args: Args = match other {
+            Some(other) => smallvec![Arg::Node(node), other],
+            None => smallvec![Arg::Node(node)],
+        };
         Ok(Array::from_node(Node::new(ty, State::Pending { op: Op::Map(op), args }, location)))
     }
 

@@ -342,12 +342,12 @@ impl Array {
     /// The second operand, if it has the dtype and shape of this array as it is and the op supports them.
     fn agreeing(&self, op: MapOp, other: &Operand<'_>) -> Option<Arg> {
         let dtype = self.dtype();
-        if !op.supports(dtype) || self.failure().is_some() {
+        if !op.supports(dtype) {
             return None;
         }
         match other {
             Operand::Array(other) if other.dtype() == dtype && other.shape() == self.shape() => {
-                other.failure().is_none().then(|| Arg::Node(other.node()))
+                Some(other.node()).filter(|node| !node.is_failed()).map(Arg::Node)
             }
             Operand::Number(number)
                 if dtype.with_scalar(number.kind()) == dtype && !number.overflows(dtype) =>

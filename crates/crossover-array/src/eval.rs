@@ -17,6 +17,7 @@ use crate::{
     Error, Result, blame,
     node::{Arg, Node, State},
     runtime::Runtime,
+    single,
 };
 
 /// Pending nodes that may pile up before they are evaluated without being asked for.
@@ -39,20 +40,95 @@ pub(crate) fn node(target: &Arc<Node>) -> Result<Arc<Buffer>> {
 
 /// As [`node`], for somebody who will look at the bytes there.
 pub(crate) fn node_for(target: &Arc<Node>, wanted: Wanted) -> Result<Arc<Buffer>> {
-    let scalar = match &*target.state() {
-        State::Ready(buffer) => return Ok(buffer.clone()),
-        State::Failed(error) => return Err(error.clone()),
-        State::Scalar(value) => Some(*value),
-        State::Pending { .. } => None,
-    };
-    let runtime = Runtime::current();
-    if let Some(value) = scalar {
-        let made = Buffer::from_fill(runtime.machine(), value.dtype().size(), |to| value.write_to(to));
-        let buffer = made.map_err(|e| Error::new(e, target.location))?;
-        target.finish(State::Ready(buffer.clone()));
-        return Ok(buffer);
+    let mut scalar = None;
+    if !target.is_pending() {
+        match &*target.state() {
+            State::Ready(buffer) => return Ok(buffer.clone()),
+            State::Failed(error) => return Err(error.clone()),
+            State::Scalar(value) => scalar = Some(*value),
+            State::Pending { .. } => {}
+        }
     }
-    evaluated(&[target], &runtime, wanted)
+    Runtime::with_current(|runtime| {
+        if let Some(value) = scalar {
+            let made = Buffer::from_fill(runtime.machine(), value.dtype().size(), |to| value.write_to(to));
+            let buffer = made.map_err(|e| Error::new(e, target.location))?;
+            target.finish(State::Ready(buffer.clone()));
+            return Ok(buffer);
+        }
+        match single::find(target, runtime) {
+            single::Found::Other => evaluated(&[target], runtime, wanted),
+            found => {
+                let done = evaluate_single(target, found, runtime, wanted);
+                done.map_err(|error| match error {
+                    Ok(error) => blame::locate(error, &[target], runtime),
+                    Err(carried) => carried,
+                })
+            }
+        }
+    })
+}
+
+/// Bytes that an operation reads and writes at most to be computed in no more time than a call takes.
+const SMALL: usize = 64 << 10;
+
+/// Evaluates a node if that is one operation on few elements, whose plan is known. `None`, with nothing done, if it is not.
+pub(crate) fn node_if_small(target: &Arc<Node>) -> Option<Result<()>> {
+    if !target.is_pending() {
+        match &*target.state() {
+            State::Ready(_) => return Some(Ok(())),
+            State::Failed(error) => return Some(Err(error.clone())),
+            State::Scalar(_) | State::Pending { .. } => {}
+        }
+    }
+    Runtime::with_current(|runtime| match single::find(target, runtime) {
+        single::Found::Ready(ready) => {
+            let written = target.ty.shape.size() * target.ty.dtype.size();
+            let read: usize = ready.inputs.iter().map(|input| input.bytes()).sum();
+            // Anything but an elementwise operation or a reduction may take long with few bytes.
+            if read + written > SMALL || !ready.is_light {
+                return None;
+            }
+            let done = evaluate_single(target, single::Found::Ready(ready), runtime, Wanted::Anywhere);
+            Some(done.map(drop).map_err(|error| match error {
+                Ok(error) => blame::locate(error, &[target], runtime),
+                Err(carried) => carried,
+            }))
+        }
+        _ => None,
+    })
+}
+
+/// Evaluates a pending node whose graph has one operation.
+fn evaluate_single(
+    target: &Arc<Node>,
+    found: single::Found,
+    runtime: &Runtime,
+    wanted: Wanted,
+) -> Result<Arc<Buffer>, Result<crossover_runtime::Error, Error>> {
+    let _asked = trace::asked(target.location);
+    let (executor, placement) = (runtime.executor(), runtime.placement().map_err(Ok)?);
+    let buffers = match found {
+        single::Found::Ready(ready) => {
+            executor.run_for(placement, wanted, &ready.prepared, &ready.inputs, &ready.scalars)
+        }
+        single::Found::Unknown(graph) => {
+            let extraction = extract(&[target], runtime).map_err(Err)?;
+            let prepared = executor.prepare(&extraction.graph).map_err(Ok)?;
+            // Another thread may have computed it meanwhile: then this is the graph of a value, not of an operation.
+            if extraction.graph.nodes().len() > 1 {
+                single::remember(graph, &prepared);
+            }
+            let scalars = extraction.graph.scalars();
+            executor.run_for(placement, wanted, &prepared, &extraction.inputs, scalars)
+        }
+        single::Found::Other => return evaluate(&[target], runtime, wanted),
+    };
+    let first = buffers.map_err(Ok)?.into_iter().next();
+    let result =
+        first.ok_or_else(|| Ok(crossover_runtime::Error::Internal("a plan without a result".to_string())))?;
+    target.finish(State::Ready(result.clone()));
+    Ok(result)
 }
 
 /// Evaluates pending nodes as one graph and notes the results; the first of them.

@@ -1,7 +1,8 @@
 //! Elements as bytes in the host's memory, for neighbours who look at memory themselves: NumPy, DLPack.
 //!
 //! What is shown to a neighbour never changes: an assignment to an array whose [`HostView`] somebody holds goes to a copy.
-//! What is taken from a neighbour is copied, since it may change it whenever it likes.
+//! What is taken from a neighbour is copied, since it may change it whenever it likes, unless it promises not to
+//! ([`Array::borrow_bytes`]).
 
 use std::{panic::Location, sync::Arc};
 
@@ -107,8 +108,115 @@ impl HostView {
     }
 }
 
+/// The elements of an array in memory that nobody else has any more: its holder may write to it. Made by [`Array::into_host_memory`].
+#[derive(Debug)]
+pub struct HostMemory {
+    view: HostView,
+}
+
+impl HostMemory {
+    /// The memory, as a view.
+    pub fn view(&self) -> &HostView {
+        &self.view
+    }
+}
+
 /// Bytes of the host.
 impl Array {
+    /// An array of elements that stay where they are, in row-major order without gaps, and belong to `owner`: nothing is copied.
+    ///
+    /// The bytes must not change as long as `owner` is held here: until all arrays that show them, and everything pending that reads them,
+    /// are gone or [detached](Array::detach). An assignment to such an array goes to a copy. `None` if the memory is not aligned for
+    /// the elements, or booleans are asked for, whose bytes somebody else may have written.
+    ///
+    /// ```
+    /// use crossover_array::{Array, DType};
+    /// use std::sync::Arc;
+    /// let owner: Arc<Vec<u8>> = Arc::new(vec![1, 2, 3]);
+    /// let x = Array::borrow_bytes(owner.clone(), DType::U8, [3]).expect("bytes are always aligned");
+    /// assert_eq!(x.host_view()?.as_ptr()?, owner.as_ptr());
+    /// x.fill(0)?;
+    /// assert_eq!(*owner, [1, 2, 3]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn borrow_bytes(
+        owner: Arc<dyn AsRef<[u8]> + Send + Sync>,
+        dtype: DType,
+        shape: impl Into<Shape>,
+    ) -> Option<Array> {
+        let (location, shape) = (Location::caller(), shape.into());
+        let fits = Shape::checked("borrow_bytes", shape.iter().copied())
+            .is_ok_and(|shape| shape.size() * dtype.size() == (*owner).as_ref().len());
+        if !fits || dtype == DType::Bool {
+            return None;
+        }
+        let buffer = Buffer::from_owner(Runtime::current().machine(), owner, dtype.size())?;
+        Some(Array::from_buffer(buffer, Type { dtype, shape }, location))
+    }
+
+    /// Gives an array of [borrowed](Array::borrow_bytes) memory memory of its own, if anybody else still looks at it: other arrays, and
+    /// whatever is pending, show the same values, and the owner may change its memory again.
+    ///
+    /// ```
+    /// use crossover_array::{Array, DType};
+    /// use std::sync::Arc;
+    /// let owner: Arc<Vec<u8>> = Arc::new(vec![1, 2, 3]);
+    /// let x = Array::borrow_bytes(owner.clone(), DType::U8, [3]).expect("bytes are always aligned");
+    /// let pending = &x + 1;
+    /// x.detach()?;
+    /// drop(x);
+    /// assert_eq!(Arc::strong_count(&owner), 1);
+    /// assert_eq!(pending.to_vec::<u8>()?, [2, 3, 4]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn detach(&self) -> Result<()> {
+        let (location, node) = (Location::caller(), self.version());
+        // This array's cell and the variable above hold it; whoever else does may ask for it later.
+        if Arc::strong_count(&node) <= 2 && self.is_only() {
+            return Ok(());
+        }
+        node.renew(|buffer| Buffer::from_bytes(buffer.machine(), buffer.host_bytes()?))
+            .map_err(|e| Error::new(e, location))
+    }
+
+    /// The elements in memory of the host that nobody else has, computed and brought there if they are not yet: the array's own, if this was
+    /// the last that showed it, else a copy.
+    ///
+    /// ```
+    /// use crossover_array::Array;
+    /// let x = Array::from([1u8, 2, 3]);
+    /// let y = (&x + 1).into_host_memory()?;
+    /// assert_eq!(y.view().bytes()?, Some(&[2, 3, 4][..]));
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn into_host_memory(self) -> Result<HostMemory> {
+        let location = Location::caller();
+        let (dtype, layout) = (self.dtype(), self.layout());
+        let whole = layout.is_contiguous() && self.is_whole();
+        let mut view = self.host_view()?;
+        drop(self);
+        let own = |buffer: &mut Arc<Buffer>| {
+            // To be written on the host: memory there is the buffer's own after that, and copies elsewhere are given up.
+            Buffer::exclusive(buffer).is_some_and(|buffer| buffer.host_bytes_mut().is_ok())
+        };
+        if !whole || !own(&mut view.buffer) {
+            let shape = layout.shape.clone();
+            let target = Layout::contiguous(shape.clone());
+            let bytes = view.buffer.host_bytes().map_err(|e| Error::new(e, location))?;
+            let length = shape.size() * dtype.size();
+            let copy = Buffer::from_fill(view.buffer.machine(), length, |to| {
+                if length > 0 {
+                    convert::copy(bytes, &layout, to, &target, dtype.size());
+                }
+            });
+            view = HostView { buffer: copy.map_err(|e| Error::new(e, location))?, dtype, layout: target };
+        }
+        Ok(HostMemory { view })
+    }
+
     /// The elements in the host's memory, computed and brought there if they are not yet. Nothing is copied on the host.
     ///
     /// ```

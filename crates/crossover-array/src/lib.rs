@@ -44,6 +44,7 @@ mod logic;
 mod lookup;
 mod mask;
 mod monitor;
+mod neighbour;
 mod node;
 mod norm;
 mod operand;
@@ -64,6 +65,7 @@ mod scan;
 mod select;
 mod sets;
 pub mod signal;
+mod single;
 mod status;
 mod views;
 
@@ -76,7 +78,7 @@ pub use contract::einsum;
 pub use crossover_core::{
     DType, Element, Graph, Kind, Number, Scalar, Shape,
     compose::{MatrixNorm, Padding},
-    custom::{CustomKernel, Grid, Inputs as KernelInputs, Output as KernelOutput},
+    custom::{CustomKernel, Grid, Inputs as KernelInputs, Launches, Output as KernelOutput},
 };
 pub use crossover_cpu::Simd;
 pub use crossover_cuda::GpuLoad;
@@ -89,11 +91,12 @@ pub use debug::NanOrigin;
 pub use device::{Device, gpu_gaps, gpus, with_device};
 pub use error::{Error, Result};
 pub use half::{bf16, f16};
-pub use host::HostView;
+pub use host::{HostMemory, HostView};
 pub use index::{Index, Indices};
 pub use load::Utilization;
 pub use lookup::Scatter;
 pub use monitor::AlertWatch;
+pub use neighbour::{DeviceView, gpu_queue};
 pub use num_complex::Complex;
 pub use operand::{Bound, Operand};
 pub use order::Side;

@@ -8,7 +8,7 @@ use std::{
     panic::Location,
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering},
     },
 };
 
@@ -42,6 +42,23 @@ pub(crate) enum State {
     Failed(Error),
 }
 
+/// What a state is, for those who do not need its contents.
+const PENDING: u8 = 0;
+const READY: u8 = 1;
+const FAILED: u8 = 2;
+const NUMBER: u8 = 3;
+
+impl State {
+    fn kind(&self) -> u8 {
+        match self {
+            State::Pending { .. } => PENDING,
+            State::Scalar(_) => NUMBER,
+            State::Ready(_) => READY,
+            State::Failed(_) => FAILED,
+        }
+    }
+}
+
 /// One value: a type that never changes and a state that changes once.
 #[derive(Debug)]
 pub(crate) struct Node {
@@ -49,6 +66,8 @@ pub(crate) struct Node {
     /// Where the caller made it, for errors that surface later.
     pub location: &'static Location<'static>,
     state: Mutex<State>,
+    /// What the state is; written under its lock.
+    kind: AtomicU8,
     /// At least as many pending nodes as evaluating this one would visit; 0 once nothing is pending.
     weight: AtomicU32,
     /// Number of the oldest node that evaluating this one could visit. Pending nodes are numbered as they are made.
@@ -76,8 +95,8 @@ impl Node {
             // The sum counts shared operands again and again; whatever was made since the oldest is a bound as well.
             weight = weight.min(u32::try_from(number - oldest + 1).unwrap_or(u32::MAX));
         }
-        let (state, weight) = (Mutex::new(state), AtomicU32::new(weight));
-        Arc::new(Node { ty, location, state, weight, oldest, extremes: OnceLock::new() })
+        let (kind, state, weight) = (AtomicU8::new(state.kind()), Mutex::new(state), AtomicU32::new(weight));
+        Arc::new(Node { ty, location, state, kind, weight, oldest, extremes: OnceLock::new() })
     }
 
     pub fn weight(&self) -> u32 {
@@ -101,8 +120,21 @@ impl Node {
         }
     }
 
+    /// Whether it is still to be computed; another thread may have done it a moment later.
+    pub fn is_pending(&self) -> bool {
+        self.kind.load(Ordering::Acquire) == PENDING
+    }
+
+    /// Whether it carries an error.
+    pub fn is_failed(&self) -> bool {
+        self.kind.load(Ordering::Acquire) == FAILED
+    }
+
     /// The value that every element has, where that is known without computing: views of it are as constant.
     pub fn constant(&self) -> Option<Scalar> {
+        if self.kind.load(Ordering::Acquire) == READY {
+            return None;
+        }
         match &*self.state.lock() {
             State::Scalar(value) => Some(*value),
             State::Pending { op: Op::Expand(_), args } => match args.as_slice() {
@@ -115,6 +147,9 @@ impl Node {
 
     /// The error, if there is one.
     pub fn error(&self) -> Option<Error> {
+        if !self.is_failed() {
+            return None;
+        }
         match &*self.state.lock() {
             State::Failed(error) => Some(error.clone()),
             _ => None,
@@ -129,6 +164,7 @@ impl Node {
                 return;
             }
             self.set_weight(0);
+            self.kind.store(result.kind(), Ordering::Release);
             std::mem::replace(&mut *state, result)
         };
         if let State::Pending { args, .. } = former {
@@ -136,10 +172,28 @@ impl Node {
         }
     }
 
+    /// Puts a result with the same bytes in the place of one.
+    pub fn renew(
+        &self,
+        copy: impl FnOnce(&Arc<Buffer>) -> crossover_runtime::Result<Arc<Buffer>>,
+    ) -> crossover_runtime::Result<()> {
+        let former = match &*self.state.lock() {
+            State::Ready(buffer) => buffer.clone(),
+            _ => return Ok(()),
+        };
+        let renewed = State::Ready(copy(&former)?);
+        // Results never change, so that whoever comes second puts the same bytes in.
+        let replaced = std::mem::replace(&mut *self.state.lock(), renewed);
+        drop(replaced);
+        Ok(())
+    }
+
     /// Replaces a result, which nobody has seen yet, by an error.
     pub fn fail(&self, error: Error) {
         self.finish(State::Failed(error.clone()));
-        *self.state.lock() = State::Failed(error);
+        let mut state = self.state.lock();
+        self.kind.store(FAILED, Ordering::Release);
+        *state = State::Failed(error);
     }
 
     /// Takes the operands out of a node that is going away.

@@ -94,16 +94,24 @@ impl Runtime {
     /// # Ok::<(), crossover_array::Error>(())
     /// ```
     pub fn current() -> Runtime {
-        static SHARED: OnceLock<Runtime> = OnceLock::new();
-        if let Some(runtime) = SCOPE.with_borrow(|s| s.last().cloned()) {
-            return runtime;
+        SCOPE.with_borrow(|s| s.last().cloned()).unwrap_or_else(|| Runtime::shared().clone())
+    }
+
+    /// Calls `body` with what [`current`](Runtime::current) gives.
+    pub(crate) fn with_current<T>(body: impl FnOnce(&Runtime) -> T) -> T {
+        match SCOPE.with_borrow(|s| s.last().cloned()) {
+            Some(runtime) => body(&runtime),
+            None => body(Runtime::shared()),
         }
-        SHARED
-            .get_or_init(|| {
-                // Whoever evaluates something is told what is wrong with the settings.
-                Runtime::builder().build().unwrap_or_else(|error| Runtime::refusing(error.kind().clone()))
-            })
-            .clone()
+    }
+
+    /// The runtime of everybody without a scope.
+    fn shared() -> &'static Runtime {
+        static SHARED: OnceLock<Runtime> = OnceLock::new();
+        SHARED.get_or_init(|| {
+            // Whoever evaluates something is told what is wrong with the settings.
+            Runtime::builder().build().unwrap_or_else(|error| Runtime::refusing(error.kind().clone()))
+        })
     }
 
     /// The runtime of the innermost [`scope`](Runtime::scope) on this thread, if there is one.
@@ -131,6 +139,18 @@ impl Runtime {
     /// ```
     pub fn settings(&self) -> Vec<Setting> {
         self.settings.list()
+    }
+
+    /// How exactly products of `f32` numbers are computed.
+    ///
+    /// ```
+    /// use crossover_array::{Precision, Runtime};
+    /// let runtime = Runtime::builder().precision(Precision::Tf32).build()?;
+    /// assert_eq!(runtime.precision(), Precision::Tf32);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    pub fn precision(&self) -> Precision {
+        self.settings.settings.precision.unwrap_or_default()
     }
 
     /// Runs a closure with this runtime current on this thread.

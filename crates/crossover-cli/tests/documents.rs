@@ -45,6 +45,8 @@ fn links_between_documents_lead_somewhere() {
         "docs/memory.md",
         "docs/monitoring.md",
         "docs/profiling.md",
+        "docs/python.md",
+        "docs/troubleshooting.md",
         "docs/placement.md",
         "crates/crossover-plan/README.md",
     ] {

@@ -21,6 +21,9 @@ use crate::{
     program::{Combine, Reduction, Stage},
 };
 
+/// Stands for the position of an extreme that is better than the best so far, until it has been looked for.
+const BETTER: i64 = -1;
+
 /// How a stage's reductions are laid out for units of a geometry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Depth {
@@ -141,11 +144,22 @@ impl<'a> Accumulator<'a> {
                     self.count_entry(0);
                 }
                 (Combine::Ordered { .. }, false) => self.push_rows(from, tile),
-                (Combine::Arg { rows, merge, .. }, true) => {
+                (Combine::Arg { rows, value, merge, .. }, true) => {
                     let (mut best, mut index) = ([0u64; 2], 0i64);
+                    if self.done > 0 {
+                        // Most chunks hold nothing better, and nobody asks where in them their extreme is.
+                        value(from, best.as_mut_ptr().cast(), 1, tile.count, 0);
+                        self.candidate(merge, best.as_ptr().cast(), &BETTER, false);
+                        if *self.results.cast::<i64>() != BETTER {
+                            return;
+                        }
+                    }
                     rows(from, best.as_mut_ptr().cast(), &mut index, 1, tile.count);
                     index += position as i64;
-                    self.candidate(merge, best.as_ptr().cast(), &index, false);
+                    match self.done {
+                        0 => self.candidate(merge, best.as_ptr().cast(), &index, false),
+                        _ => *self.results.cast() = index,
+                    }
                 }
                 (Combine::Arg { row, .. }, false) => {
                     let pitch = self.pitch(tile);

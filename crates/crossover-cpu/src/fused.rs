@@ -4,8 +4,8 @@
 use std::{
     ops::Range,
     sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
 };
 
@@ -15,6 +15,7 @@ use smallvec::SmallVec;
 
 use crate::{
     accumulate::{self, Accumulator, Depth},
+    backend::Thresholds,
     control,
     frame::{Arguments, Frame, Tile},
     geometry::{Geometry, Mode},
@@ -31,13 +32,49 @@ const PIECE: f64 = 10_000.0;
 /// Bytes of a stage's results that threads of one unit share.
 const SHARED: usize = 1 << 20;
 
+/// Runs after which a short kernel is worth machine code: making it takes as long as some hundreds of them.
+const OFTEN: u32 = 256;
+
 /// A fused kernel made ready for this processor.
 #[derive(Debug)]
 pub struct FusedKernel {
     program: Program,
+    /// Where the kernel is too short for machine code unless it runs often.
+    often: Option<Often>,
     threads: Arc<Threads>,
     /// Nanoseconds of work above which threads help.
     threshold: f64,
+}
+
+/// A kernel that may turn out to run often.
+#[derive(Debug)]
+struct Often {
+    kernel: Fused,
+    options: Options,
+    runs: AtomicU32,
+    /// With machine code; `None` where that could not be made.
+    made: OnceLock<Option<Program>>,
+}
+
+impl Often {
+    /// The program with machine code, once it has run often.
+    #[inline]
+    fn program(&self) -> Option<&Program> {
+        if let Some(made) = self.made.get() {
+            return made.as_ref();
+        }
+        // Whoever counts this far makes it, once; others go on as before.
+        if self.runs.fetch_add(1, Ordering::Relaxed) != OFTEN {
+            return None;
+        }
+        self.made.get_or_init(|| self.make()).as_ref()
+    }
+
+    #[cold]
+    fn make(&self) -> Option<Program> {
+        let program = lower::lower(&self.kernel, self.options).ok()?;
+        program.code.is_some().then_some(program)
+    }
 }
 
 /// Memory that threads write disjoint parts of.
@@ -60,28 +97,37 @@ impl FusedKernel {
     /// Lowers a kernel.
     pub fn new(fused: &Fused, threads: Arc<Threads>, options: Options) -> Result<FusedKernel> {
         let program = lower::lower(fused, options)?;
-        Ok(FusedKernel { program, threads, threshold: options.thresholds.parallel })
+        let is_short = options.native && program.code.is_none() && program.cost < options.thresholds.native;
+        let thresholds = Thresholds { native: 0.0, ..options.thresholds };
+        let often = is_short.then(|| Often {
+            kernel: fused.clone(),
+            options: Options { thresholds, ..options },
+            runs: AtomicU32::new(0),
+            made: OnceLock::new(),
+        });
+        Ok(FusedKernel { program, often, threads, threshold: options.thresholds.parallel })
     }
 
     /// Ranges of units, on this thread or on all.
     fn run_units(&self, arguments: &Arguments<'_>) -> Result<()> {
-        let units = self.program.geometry.units();
-        if self.threads.count() == 1 || self.program.cost < self.threshold || units == 1 {
+        let program = arguments.program;
+        let units = program.geometry.units();
+        if self.threads.count() == 1 || program.cost < self.threshold || units == 1 {
             return run_range(arguments, 0..units);
         }
-        let pieces = (self.program.cost / PIECE).min((self.threads.count() * PIECES) as f64).max(1.0);
+        let pieces = (program.cost / PIECE).min((self.threads.count() * PIECES) as f64).max(1.0);
         let failed = AtomicBool::new(false);
         self.threads.each(units, units.div_ceil(pieces as usize), |range| {
             if run_range(arguments, range).is_err() {
                 failed.store(true, Ordering::Relaxed);
             }
         });
-        if failed.into_inner() { Err(out_of_scratch(self.program.frame.bytes)) } else { Ok(()) }
+        if failed.into_inner() { Err(out_of_scratch(program.frame.bytes)) } else { Ok(()) }
     }
 
     /// Every unit on all threads, with a barrier after each stage.
     fn run_split(&self, arguments: &Arguments<'_>) -> Result<()> {
-        let program = &self.program;
+        let program = arguments.program;
         let geometry = &program.geometry;
         let scratch = Scratch::take(program.frame.bytes)?;
         let mut frame = Frame::new(arguments, &scratch);
@@ -109,7 +155,7 @@ impl FusedKernel {
         unit: usize,
         width: usize,
     ) -> Result<()> {
-        let (program, geometry) = (&self.program, &self.program.geometry);
+        let (program, geometry) = (arguments.program, &arguments.program.geometry);
         let entry: usize = stage.reductions.iter().map(|r| accumulate::entry(geometry, r)).sum();
         let depth = accumulate::depth(geometry, SHARED / entry.max(16));
         let span = accumulate::span(geometry, depth);
@@ -169,12 +215,13 @@ impl FusedKernel {
 
 impl Executable for FusedKernel {
     fn run(&self, launch: &Launch<'_>) -> Result<()> {
-        if self.program.geometry.units() == 0 {
+        let program = self.often.as_ref().and_then(Often::program).unwrap_or(&self.program);
+        if program.geometry.units() == 0 {
             return Ok(());
         }
         let _control = control::Guard::new();
-        let arguments = Arguments { program: &self.program, launch };
-        if self.program.split { self.run_split(&arguments) } else { self.run_units(&arguments) }
+        let arguments = Arguments { program, launch };
+        if program.split { self.run_split(&arguments) } else { self.run_units(&arguments) }
     }
 }
 

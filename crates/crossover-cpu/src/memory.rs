@@ -18,10 +18,14 @@ use parking_lot::Mutex;
 
 /// Alignment of every block: a cache line, and the widest vector.
 const ALIGN: usize = 64;
+/// Blocks up to here have a class per power of two.
+const COARSE: usize = 4096;
 /// Largest block of the per-thread lists.
-const SMALL: usize = 4096;
-/// Blocks of each small class that a thread keeps.
-const PER_CLASS: usize = 64;
+const SMALL: usize = 64 << 10;
+/// Small classes: those per power of two, and four per power of two above.
+const CLASSES: usize = class_index(SMALL) + 1;
+/// Bytes of each small class that a thread keeps, and how many blocks at most.
+const PER_CLASS: (usize, usize) = (128 << 10, 64);
 /// Blocks from here on are aligned to huge pages and ask for them.
 const HUGE: usize = 4 << 20;
 const HUGE_PAGE: usize = 2 << 20;
@@ -35,7 +39,7 @@ pub struct MemoryStats {
     pub live: u64,
     /// Bytes kept for reuse; the lists of threads are not counted.
     pub cached: u64,
-    /// Allocations above 4 KiB served from the cache.
+    /// Allocations above 64 KiB served from the cache.
     pub hits: u64,
     /// Allocations that went to the system.
     pub misses: u64,
@@ -70,24 +74,24 @@ struct Cache {
 
 /// Free small blocks of a thread, by class.
 struct Small {
-    lists: [Vec<usize>; 7],
+    lists: [Vec<usize>; CLASSES],
 }
 
 impl Drop for Small {
     fn drop(&mut self) {
         for (class, list) in self.lists.iter().enumerate() {
-            list.iter().for_each(|&address| release(address, ALIGN << class));
+            list.iter().for_each(|&address| release(address, class_size(class)));
         }
     }
 }
 
 thread_local! {
-    static SMALL_BLOCKS: RefCell<Small> = const { RefCell::new(Small { lists: [const { Vec::new() }; 7] }) };
+    static SMALL_BLOCKS: RefCell<Small> = const { RefCell::new(Small { lists: [const { Vec::new() }; CLASSES] }) };
 }
 
 /// Bytes of the block that serves a request. Four classes per power of two above 4 KiB: at most a quarter is unused.
 fn class_bytes(bytes: usize) -> Option<usize> {
-    if bytes <= SMALL {
+    if bytes <= COARSE {
         return Some(bytes.next_power_of_two().max(ALIGN));
     }
     let step = bytes.checked_next_power_of_two()? / 8;
@@ -255,7 +259,7 @@ impl Pool {
     /// Releases cached blocks until at most `bytes` remain; the caller's own small blocks as well.
     pub fn trim(&self, bytes: u64) {
         self.shrink(bytes);
-        SMALL_BLOCKS.with_borrow_mut(|small| *small = Small { lists: Default::default() });
+        SMALL_BLOCKS.with_borrow_mut(|small| *small = Small { lists: [const { Vec::new() }; CLASSES] });
     }
 
     /// Bytes in use, and the most that were at once.
@@ -283,8 +287,26 @@ impl Drop for Pool {
     }
 }
 
-fn class_index(size: usize) -> usize {
-    (size / ALIGN).trailing_zeros() as usize
+/// The small class whose blocks have this size.
+const fn class_index(size: usize) -> usize {
+    let coarse = (COARSE / ALIGN).ilog2() as usize;
+    if size <= COARSE {
+        return (size / ALIGN).ilog2() as usize;
+    }
+    // Sizes of an octave are 5, 6, 7 and 8 eighths of its end.
+    let octave = (size - 1).ilog2() as usize;
+    let eighths = size >> (octave - 2);
+    coarse + 4 * (octave - COARSE.ilog2() as usize) + eighths - 4
+}
+
+/// The size of the blocks of a small class.
+const fn class_size(class: usize) -> usize {
+    let coarse = (COARSE / ALIGN).ilog2() as usize;
+    if class <= coarse {
+        return ALIGN << class;
+    }
+    let (octave, eighths) = ((class - coarse - 1) / 4, (class - coarse - 1) % 4 + 5);
+    (eighths * COARSE / 4) << octave
 }
 
 #[inline]
@@ -297,7 +319,7 @@ fn put_small(address: usize, size: usize) {
     // At thread exit the lists may be gone already.
     let kept = SMALL_BLOCKS.try_with(|small| {
         let list = &mut small.borrow_mut().lists[class_index(size)];
-        let room = list.len() < PER_CLASS;
+        let room = list.len() < PER_CLASS.1 && (list.len() + 1) * size <= PER_CLASS.0;
         if room {
             list.push(address);
         }
@@ -403,8 +425,25 @@ mod tests {
     fn class_sizes_waste_at_most_a_quarter() {
         for bytes in (1..200_000).step_by(97) {
             let size = class_bytes(bytes).unwrap();
-            assert!(size >= bytes && (size <= SMALL || size as f64 <= bytes as f64 * 1.26), "{bytes} {size}");
+            assert!(
+                size >= bytes && (size <= COARSE || size as f64 <= bytes as f64 * 1.26),
+                "{bytes} {size}"
+            );
+            if size <= SMALL {
+                assert_eq!(class_size(class_index(size)), size, "{bytes}");
+            }
         }
+        assert_eq!((class_size(0), class_size(CLASSES - 1)), (ALIGN, SMALL));
+    }
+
+    #[test]
+    fn threads_keep_few_blocks_of_a_small_class() {
+        let pool = Pool::new(1 << 30, 1 << 28);
+        let blocks: Vec<Block> = (0..10).map(|_| pool.allocate(SMALL).unwrap()).collect();
+        blocks.into_iter().for_each(|block| pool.free(block));
+        SMALL_BLOCKS.with_borrow(|small| assert_eq!(small.lists[CLASSES - 1].len(), PER_CLASS.0 / SMALL));
+        pool.trim(0);
+        SMALL_BLOCKS.with_borrow(|small| assert!(small.lists.iter().all(Vec::is_empty)));
     }
 
     #[test]

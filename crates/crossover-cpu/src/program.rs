@@ -222,8 +222,8 @@ impl Instr {
 pub enum Combine {
     /// By the canonical order: reduces a chunk of a row; adds rows to a column.
     Ordered { rows: ReduceFn, columns: ColumnsFn },
-    /// By value and position: of a chunk; of a row against the best so far; of two candidates.
-    Arg { rows: ArgRowsFn, row: ArgColumnsFn, merge: ArgColumnsFn },
+    /// By value and position: of a chunk, and its value alone; of a row against the best so far; of two candidates.
+    Arg { rows: ArgRowsFn, value: ReduceFn, row: ArgColumnsFn, merge: ArgColumnsFn },
 }
 
 /// A reduction over all tiles of a unit.

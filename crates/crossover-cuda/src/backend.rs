@@ -452,7 +452,7 @@ impl Backend for CudaBackend {
     }
 
     fn copy_from(&self, source: &dyn Backend, from: Block, to: Block, bytes: usize) -> Result<bool> {
-        const DURING: &str = "copying from another GPU";
+        const DURING: &str = "copying from another block";
         let Some(source) = source.as_any().and_then(|any| any.downcast_ref::<CudaBackend>()) else {
             return Ok(false);
         };
@@ -462,7 +462,10 @@ impl Backend for CudaBackend {
                 format!("a copy of {bytes} bytes from a block of {} to one of {}", from.bytes, to.bytes);
             return Err(Error::Internal(what));
         }
-        if bytes > 0 {
+        if bytes > 0 && Arc::ptr_eq(there, here) {
+            let copied = here.gpu.copy_within(from.address.0, to.address.0, bytes);
+            copied.map_err(|error| here.failed(DURING, error))?;
+        } else if bytes > 0 {
             let (from, to) = ((&there.gpu, from.address.0), (&here.gpu, to.address.0));
             here.peers.copy(from, to, bytes).map_err(|error| here.failed(DURING, error))?;
         }
@@ -484,6 +487,17 @@ impl Backend for CudaBackend {
 
     fn finish(&self) -> Result<()> {
         self.synchronise()
+    }
+
+    fn finish_all(&self) -> Result<()> {
+        const DURING: &str = "waiting for it";
+        let open = self.device(DURING)?;
+        open.gpu.synchronise_all().map_err(|error| open.failed(DURING, error))
+    }
+
+    fn queue(&self) -> Result<Option<u64>> {
+        let open = self.device("naming its stream")?;
+        Ok(Some(open.gpu.stream(Lane::Compute) as u64))
     }
 
     fn memory(&self) -> Option<DeviceMemory> {

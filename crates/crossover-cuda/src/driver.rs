@@ -11,7 +11,7 @@ use libloading::Library;
 use crate::{Error, Result};
 
 /// Every driver function that this crate calls through cudarc.
-const SYMBOLS: [&str; 54] = [
+const SYMBOLS: [&str; 56] = [
     "cuInit",
     "cuDriverGetVersion",
     "cuGetErrorName",
@@ -26,6 +26,7 @@ const SYMBOLS: [&str; 54] = [
     "cuDevicePrimaryCtxRetain",
     "cuDevicePrimaryCtxRelease_v2",
     "cuCtxSetCurrent",
+    "cuCtxSynchronize",
     "cuStreamCreate",
     "cuStreamSynchronize",
     "cuStreamWaitEvent",
@@ -66,6 +67,7 @@ const SYMBOLS: [&str; 54] = [
     "cuGraphLaunch",
     "cuGraphExecDestroy",
     "cuGraphDestroy",
+    "cuTensorMapEncodeTiled",
 ];
 
 const LIBRARY: &str = "libcuda";

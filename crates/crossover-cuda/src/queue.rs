@@ -71,6 +71,20 @@ impl Gpu {
         self.lane(lane).cast()
     }
 
+    /// Queues a copy within the device's memory on the lane of kernels; both addresses have that many bytes.
+    pub(crate) fn copy_within(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
+        self.bind()?;
+        // SAFETY: the caller's blocks have the bytes, and are given back in order behind the copy.
+        unsafe { result::memcpy_dtod_async(to, from, bytes, self.shared.stream) }
+            .map_err(driver("cuMemcpyDtoDAsync"))
+    }
+
+    /// Waits until everything on the device has been done, whoever in the process queued it.
+    pub(crate) fn synchronise_all(&self) -> Result<()> {
+        self.bind()?;
+        result::ctx::synchronize().map_err(driver("cuCtxSynchronize"))
+    }
+
     /// Queues zeros on the lane of kernels; the address has that many bytes.
     pub(crate) fn zero(&self, address: u64, bytes: usize) -> Result<()> {
         if bytes == 0 {

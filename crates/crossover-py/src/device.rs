@@ -3,14 +3,20 @@
 //! Everything that may compute passes through [`computing`]: it lets other Python threads run, and applies the device and the runtime
 //! that the thread has chosen.
 
-use std::{cell::RefCell, str::FromStr};
+use std::{
+    cell::{Cell, RefCell},
+    str::FromStr,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use crossover::{Device, Runtime, with_device};
 use pyo3::{prelude::*, types::PyString};
 
-use crate::errors::value_error;
+use crate::{errors::value_error, events};
 
 thread_local! {
+    /// How many `with` blocks of devices and runtimes this thread is in.
+    static BLOCKS: Cell<usize> = const { Cell::new(0) };
     /// Devices of the `with` blocks that this thread is in.
     static DEVICES: RefCell<Vec<Device>> = const { RefCell::new(Vec::new()) };
     /// Runtimes of the `with` blocks that this thread is in.
@@ -19,20 +25,33 @@ thread_local! {
 
 /// The runtime that `crossover.init` made for all threads.
 static SHARED: parking_lot::RwLock<Option<Runtime>> = parking_lot::RwLock::new(None);
+/// Whether there is one: the usual case, that there is none, takes no lock.
+static IS_SHARED: AtomicBool = AtomicBool::new(false);
 
 /// Makes a runtime that of every thread without one of its own.
 pub fn share(runtime: Option<Runtime>) {
-    *SHARED.write() = runtime;
+    let mut shared = SHARED.write();
+    IS_SHARED.store(runtime.is_some(), Ordering::Release);
+    *shared = runtime;
 }
 
 /// Enters a runtime on this thread.
 pub fn enter(runtime: Runtime) {
+    BLOCKS.set(BLOCKS.get() + 1);
     RUNTIMES.with_borrow_mut(|stack| stack.push(runtime));
 }
 
 /// Leaves the runtime entered last.
 pub fn leave() {
-    RUNTIMES.with_borrow_mut(Vec::pop);
+    if RUNTIMES.with_borrow_mut(Vec::pop).is_some() {
+        BLOCKS.set(BLOCKS.get() - 1);
+    }
+}
+
+/// Whether neither this thread nor the program has chosen anything.
+#[inline]
+fn is_plain() -> bool {
+    BLOCKS.get() == 0 && !IS_SHARED.load(Ordering::Acquire)
 }
 
 /// The runtime of this thread.
@@ -41,11 +60,15 @@ pub fn runtime() -> Runtime {
 }
 
 fn chosen() -> Option<Runtime> {
-    RUNTIMES.with_borrow(|stack| stack.last().cloned()).or_else(|| SHARED.read().clone())
+    let own = RUNTIMES.with_borrow(|stack| stack.last().cloned());
+    own.or_else(|| if IS_SHARED.load(Ordering::Acquire) { SHARED.read().clone() } else { None })
 }
 
 /// Runs what builds arrays with the runtime of this thread.
 pub fn building<T>(body: impl FnOnce() -> T) -> T {
+    if is_plain() {
+        return body();
+    }
     match chosen() {
         Some(runtime) => runtime.scope(body),
         None => body(),
@@ -54,11 +77,19 @@ pub fn building<T>(body: impl FnOnce() -> T) -> T {
 
 /// Runs what may compute with the runtime and device of this thread, while other Python threads go on.
 pub fn computing<T: Send>(py: Python<'_>, body: impl FnOnce() -> T + Send) -> T {
-    py.detach(|| {
-        building(|| match DEVICES.with_borrow(|stack| stack.last().copied()) {
-            Some(device) => with_device(device, body),
-            None => body(),
-        })
+    let result = py.detach(|| placed(body));
+    events::deliver(py);
+    result
+}
+
+/// Runs what takes no longer than a call of Python's with the runtime and device of this thread.
+pub fn placed<T>(body: impl FnOnce() -> T) -> T {
+    if is_plain() {
+        return body();
+    }
+    building(|| match DEVICES.with_borrow(|stack| stack.last().copied()) {
+        Some(device) => with_device(device, body),
+        None => body(),
     })
 }
 
@@ -89,13 +120,16 @@ impl PyDevice {
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {
+        BLOCKS.set(BLOCKS.get() + 1);
         DEVICES.with_borrow_mut(|stack| stack.push(this.get().0));
         this
     }
 
     #[pyo3(signature = (*_why))]
     fn __exit__(&self, _why: &Bound<'_, PyAny>) -> bool {
-        DEVICES.with_borrow_mut(Vec::pop);
+        if DEVICES.with_borrow_mut(Vec::pop).is_some() {
+            BLOCKS.set(BLOCKS.get() - 1);
+        }
         false
     }
 

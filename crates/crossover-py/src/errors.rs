@@ -19,8 +19,11 @@ pub fn raise(error: &Error) -> PyErr {
     let message = error.kind().to_string();
     match error.kind() {
         runtime::Error::Invalid(invalid) => invalid_request(invalid, message),
-        runtime::Error::NoDevice { .. } | runtime::Error::Device { .. } => ours("DeviceError", message),
-        runtime::Error::OutOfMemory { .. } => PyMemoryError::new_err(message),
+        runtime::Error::NoDevice { .. } | runtime::Error::Device { .. } => {
+            ours("DeviceError", helped(&message, "gpu-not-available"))
+        }
+        runtime::Error::OutOfMemory { .. } => PyMemoryError::new_err(helped(&message, "out-of-memory")),
+        runtime::Error::Source { .. } => PyRuntimeError::new_err(helped(&message, "compile-failure")),
         runtime::Error::Unsupported { .. } => PyNotImplementedError::new_err(message),
         runtime::Error::Io { kind, .. } => match kind {
             std::io::ErrorKind::NotFound => PyFileNotFoundError::new_err(message),
@@ -32,6 +35,17 @@ pub fn raise(error: &Error) -> PyErr {
         }
         _ => PyRuntimeError::new_err(message),
     }
+}
+
+/// A message with the place where remedies are listed.
+fn helped(message: &str, section: &str) -> String {
+    const HELP: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/troubleshooting.md");
+    format!("{message} (remedies: {HELP}#{section})")
+}
+
+/// The exception for a request that makes no sense.
+pub fn raise_core(error: &core::Error) -> PyErr {
+    invalid_request(error, error.to_string())
 }
 
 fn invalid_request(error: &core::Error, message: String) -> PyErr {

@@ -10,9 +10,13 @@ mod dlpack;
 mod dtype;
 mod embed;
 mod errors;
+mod events;
 mod functions;
+mod held;
 mod index;
+mod kernel;
 mod lattice;
+mod neighbour;
 mod numpy;
 mod par;
 mod profile;
@@ -37,6 +41,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     embed::register(module)?;
     lattice::register(module)?;
     par::register(module)?;
+    events::register(module)?;
+    held::register(module)?;
+    kernel::register(module)?;
+    neighbour::register(module)?;
     profile::register(module)?;
     runtime::register(module)?;
     functions::register(module)

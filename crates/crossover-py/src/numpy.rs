@@ -1,12 +1,16 @@
 //! NumPy's array interface, both ways.
 //!
-//! What comes in is copied before control returns, since its owner may change it at any time. What goes out is a read-only window
-//! onto the array's own memory, which stays as it is for as long as somebody looks at it.
+//! What comes in is copied before control returns, since its owner may change it at any time, unless somebody promises that it will
+//! not ([`borrowed`]). What goes out is a read-only window onto the array's own memory, which stays as it is for as long as somebody
+//! looks at it, or memory that the array gives away ([`given`]).
 #![allow(unsafe_code)]
 
-use crossover::{Array, DType, HostView};
+use std::sync::Arc;
+
+use crossover::{Array, DType, HostMemory, HostView};
 use pyo3::{
     prelude::*,
+    sync::PyOnceLock,
     types::{PyDict, PyTuple},
 };
 
@@ -17,29 +21,89 @@ use crate::{
     values::checked,
 };
 
+/// What `__array_interface__` says.
+struct Described {
+    kind: String,
+    /// `None` if the elements are of another byte order, or no numbers of ours.
+    dtype: Option<DType>,
+    shape: Vec<usize>,
+    address: usize,
+    /// In bytes; `None` is row-major order without gaps.
+    strides: Option<Vec<isize>>,
+}
+
+impl Described {
+    fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Described>> {
+        let Some(interface) = object.getattr_opt(pyo3::intern!(object.py(), "__array_interface__"))? else {
+            return Ok(None);
+        };
+        let interface = interface.cast_into::<PyDict>()?;
+        let item = |key: &str| interface.get_item(key);
+        let (Some(shape), Some(data), Some(kind)) = (item("shape")?, item("data")?, item("typestr")?) else {
+            return Ok(None);
+        };
+        let kind: String = kind.extract()?;
+        let dtype = dtype::parse(&kind).filter(|_| !kind.starts_with('>'));
+        let (address, _): (usize, bool) = data.extract()?;
+        let strides = item("strides")?.and_then(|strides| strides.extract().ok());
+        Ok(Some(Described { kind, dtype, shape: shape.extract()?, address, strides }))
+    }
+
+    fn is_contiguous(&self, size: usize) -> bool {
+        let Some(strides) = &self.strides else { return true };
+        let mut step = size as isize;
+        for (&stride, &n) in strides.iter().zip(&self.shape).rev() {
+            if n != 1 && stride != step {
+                return false;
+            }
+            step = step.saturating_mul(n as isize);
+        }
+        true
+    }
+}
+
 /// An object with an `__array_interface__` as an array; `None` if it has none.
 pub fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<Array>> {
-    let Some(interface) = object.getattr_opt(pyo3::intern!(object.py(), "__array_interface__"))? else {
-        return Ok(None);
-    };
-    let interface = interface.cast_into::<PyDict>()?;
-    let item = |key: &str| interface.get_item(key);
-    let (Some(shape), Some(data), Some(kind)) = (item("shape")?, item("data")?, item("typestr")?) else {
-        return Ok(None);
-    };
-    let kind: String = kind.extract()?;
-    let Some(dtype) = dtype::parse(&kind).filter(|_| !kind.starts_with('>')) else {
-        return converted(object, &kind).map(Some);
-    };
-    let shape: Vec<usize> = shape.extract()?;
-    let (address, _): (usize, bool) = data.extract()?;
-    let strides: Option<Vec<isize>> = item("strides")?.and_then(|strides| strides.extract().ok());
-    let size = dtype.size() as isize;
-    if strides.as_ref().is_some_and(|strides| strides.iter().any(|stride| stride % size != 0)) {
+    let Some(described) = Described::of(object)? else { return Ok(None) };
+    let Some(dtype) = described.dtype else { return converted(object, &described.kind).map(Some) };
+    let (size, strides) = (dtype.size() as isize, described.strides.as_deref());
+    if strides.is_some_and(|strides| strides.iter().any(|stride| stride % size != 0)) {
         return contiguous(object).map(Some);
     }
     // SAFETY: the interface promises that this memory is readable while the object lives, which the caller holds.
-    unsafe { copied(address, dtype, &shape, strides.as_deref()) }.map(Some)
+    unsafe { copied(described.address, dtype, &described.shape, strides) }.map(Some)
+}
+
+/// Memory of an object with an `__array_interface__`, kept alive by the object.
+struct Borrowed {
+    address: usize,
+    bytes: usize,
+    _object: Py<PyAny>,
+}
+
+impl AsRef<[u8]> for Borrowed {
+    fn as_ref(&self) -> &[u8] {
+        // SAFETY: the interface promises that this memory is readable while the object lives, and it is held here. Whoever asked for it
+        // has promised that nobody writes it meanwhile.
+        unsafe { std::slice::from_raw_parts(self.address as *const u8, self.bytes) }
+    }
+}
+
+/// An array that shares the memory of an object with an `__array_interface__`. `None` where it cannot: the elements are not aligned, not
+/// in row-major order without gaps, of another byte order, or booleans.
+///
+/// The caller sees to it that nobody writes to the memory while the array has it.
+pub fn borrowed(object: &Bound<'_, PyAny>) -> PyResult<Option<Array>> {
+    let Some(described) = Described::of(object)? else { return Ok(None) };
+    let Some(dtype) = described.dtype.filter(|dtype| described.is_contiguous(dtype.size())) else {
+        return Ok(None);
+    };
+    let bytes = described.shape.iter().product::<usize>() * dtype.size();
+    if bytes == 0 || described.address == 0 {
+        return Ok(None);
+    }
+    let owner = Borrowed { address: described.address, bytes, _object: object.clone().unbind() };
+    Ok(building(|| Array::borrow_bytes(Arc::new(owner), dtype, described.shape)))
 }
 
 /// A copy of strided elements in memory.
@@ -104,7 +168,14 @@ fn import_again(object: &Bound<'_, PyAny>) -> PyResult<Array> {
 /// Memory of an array that NumPy looks at; it holds this object for as long as it does.
 #[pyclass(frozen, module = "crossover._native")]
 pub struct Export {
-    view: HostView,
+    memory: Exported,
+}
+
+enum Exported {
+    /// To be read.
+    Shown(HostView),
+    /// To be written, too: nobody else has it.
+    Given(HostMemory),
 }
 
 #[pymethods]
@@ -112,25 +183,43 @@ impl Export {
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let interface = PyDict::new(py);
-        let view = &self.view;
+        let (view, read_only) = match &self.memory {
+            Exported::Shown(view) => (view, true),
+            Exported::Given(memory) => (memory.view(), false),
+        };
         interface.set_item("version", 3)?;
         interface.set_item("typestr", dtype::typestr(view.dtype()))?;
         interface.set_item("shape", PyTuple::new(py, view.shape().dims())?)?;
         let strides = if view.is_contiguous() { None } else { Some(PyTuple::new(py, view.strides())?) };
         interface.set_item("strides", strides)?;
         let address = view.as_ptr().map_err(|error| raise(&error))? as usize;
-        interface.set_item("data", (address, true))?;
+        interface.set_item("data", (address, read_only))?;
         Ok(interface)
     }
 }
 
+/// NumPy has no bfloat16; every one is a float32.
+fn known(array: &Array) -> Array {
+    if array.dtype() == DType::BF16 { array.astype(DType::F32) } else { array.clone() }
+}
+
+fn ndarray<'py>(py: Python<'py>, memory: Exported) -> PyResult<Bound<'py, PyAny>> {
+    static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let asarray =
+        ASARRAY.get_or_try_init(py, || Ok::<_, PyErr>(py.import("numpy")?.getattr("asarray")?.unbind()))?;
+    asarray.bind(py).call1((Export { memory },))
+}
+
 /// The array as a `numpy.ndarray` that shares its memory and cannot be written.
 pub fn export<'py>(py: Python<'py>, array: &Array) -> PyResult<Bound<'py, PyAny>> {
-    let array = match array.dtype() {
-        // NumPy has no bfloat16; every one is a float32.
-        DType::BF16 => array.astype(DType::F32),
-        _ => array.clone(),
-    };
+    let array = known(array);
     let view = computing(py, || array.host_view()).map_err(|error| raise(&error))?;
-    py.import("numpy")?.call_method1("asarray", (Export { view },))
+    ndarray(py, Exported::Shown(view))
+}
+
+/// The array as a `numpy.ndarray` with memory of its own: the array's, if nobody else has it, else a copy.
+pub fn given<'py>(py: Python<'py>, array: Array) -> PyResult<Bound<'py, PyAny>> {
+    let array = if array.dtype() == DType::BF16 { known(&array) } else { array };
+    let memory = computing(py, move || array.into_host_memory()).map_err(|error| raise(&error))?;
+    ndarray(py, Exported::Given(memory))
 }

@@ -1,6 +1,10 @@
 //! Runtimes: settings, statistics, memory.
 
-use crossover::{Builder, Device, Growth, Limit, Precision, Runtime};
+use crossover::{
+    Builder, Device, Growth, Limit, Precision, Runtime,
+    memory::{PressureEvent, Subscription},
+};
+use parking_lot::Mutex;
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 
 use crate::{
@@ -67,6 +71,19 @@ impl PyRuntime {
         Ok(all)
     }
 
+    /// How busy the machine is: `cpu`, the share of all cores that worked since the last call, for whatever program; `process`, how many worked
+    /// for this one; `gpus`, for each GPU its name and the share of the time in which it worked. `None` where the system does not say.
+    fn utilization<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let now = computing(py, || self.0.utilization());
+        let found = PyDict::new(py);
+        found.set_item("cpu", now.cpu)?;
+        found.set_item("process", now.process)?;
+        let gpus =
+            now.gpus.ok().map(|gpus| gpus.into_iter().map(|gpu| (gpu.name, gpu.busy)).collect::<Vec<_>>());
+        found.set_item("gpus", gpus)?;
+        Ok(found)
+    }
+
     /// Whether an array of so many bytes could be made on a device now.
     #[pyo3(signature = (nbytes, device=Dev(Device::Cpu)), text_signature = "($self, nbytes, device='cpu')")]
     fn can_allocate(&self, py: Python<'_>, nbytes: u64, device: Dev) -> PyResult<bool> {
@@ -76,6 +93,22 @@ impl PyRuntime {
     /// Gives memory back that arrays have freed and that is kept for the next ones.
     fn trim(&self, py: Python<'_>) -> PyResult<()> {
         computing(py, || self.0.trim()).map_err(|error| raise(&error))
+    }
+
+    /// Calls `callback(device, event)` whenever the memory of a GPU gets near the end of its budget or away from it, until the watch is
+    /// closed. `event` has the keys level, before, usage and budget.
+    fn on_pressure(&self, callback: Py<PyAny>) -> PressureWatch {
+        let subscription = self.0.on_pressure(move |device, event| {
+            Python::attach(|py| {
+                let told =
+                    pressure(py, &event).and_then(|event| callback.call1(py, (PyDevice(device), event)));
+                if let Err(error) = told {
+                    // It is not the fault of whoever computes.
+                    error.write_unraisable(py, Some(callback.bind(py)));
+                }
+            });
+        });
+        PressureWatch(Mutex::new(Some(subscription)))
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {
@@ -91,6 +124,38 @@ impl PyRuntime {
 
     fn __repr__(&self) -> String {
         format!("<crossover.Runtime: {}, {} accelerators>", self.0.backend(), self.0.device_count())
+    }
+}
+
+/// A change of pressure as a dictionary.
+fn pressure<'py>(py: Python<'py>, event: &PressureEvent) -> PyResult<Bound<'py, PyDict>> {
+    let found = PyDict::new(py);
+    found.set_item("level", event.to.to_string())?;
+    found.set_item("before", event.from.to_string())?;
+    found.set_item("usage", event.usage)?;
+    found.set_item("budget", event.budget)?;
+    Ok(found)
+}
+
+/// Somebody who is told about the pressure on memory; a `with` block, or `close()`, ends it.
+#[pyclass(frozen, module = "crossover")]
+pub struct PressureWatch(Mutex<Option<Subscription>>);
+
+#[pymethods]
+impl PressureWatch {
+    /// Nobody is told any more.
+    fn close(&self) {
+        drop(self.0.lock().take());
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    #[pyo3(signature = (*_why))]
+    fn __exit__(&self, _why: &Bound<'_, PyAny>) -> bool {
+        self.close();
+        false
     }
 }
 
@@ -157,6 +222,7 @@ fn list_devices() -> Vec<PyDevice> {
 /// Adds classes and functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyRuntime>()?;
+    module.add_class::<PressureWatch>()?;
     module.add_function(wrap_pyfunction!(build_runtime, module)?)?;
     module.add_function(wrap_pyfunction!(get_runtime, module)?)?;
     module.add_function(wrap_pyfunction!(share_runtime, module)?)?;

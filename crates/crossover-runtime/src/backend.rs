@@ -65,8 +65,8 @@ pub trait Backend: Send + Sync + 'static {
     fn copy(&self, from: &[u8], to: &mut [u8]) {
         to.copy_from_slice(from);
     }
-    /// Copies the start of another device's block to the start of one of this device's. False if the two cannot: then the
-    /// host carries the bytes.
+    /// Copies the start of a block, of another device's or of this one's, to the start of one of this device's. False if the two
+    /// cannot: then the host carries the bytes.
     fn copy_from(&self, source: &dyn Backend, from: Block, to: Block, bytes: usize) -> Result<bool> {
         let _ = (source, from, to, bytes);
         Ok(false)
@@ -84,6 +84,14 @@ pub trait Backend: Send + Sync + 'static {
     /// Waits until everything queued has been done.
     fn finish(&self) -> Result<()> {
         Ok(())
+    }
+    /// Waits until everything on the device has been done, also what other libraries of the process have queued there.
+    fn finish_all(&self) -> Result<()> {
+        self.finish()
+    }
+    /// The handle of the queue of its kernels, for neighbours who put their own work in order with it; `None` where there is none.
+    fn queue(&self) -> Result<Option<u64>> {
+        Ok(None)
     }
     /// Runs work and says how long the device took for it, from when everything queued before was done until all of it is.
     fn measure(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {

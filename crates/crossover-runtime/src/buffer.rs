@@ -82,6 +82,12 @@ impl Drop for Pin {
     }
 }
 
+/// Keeps the memory of a buffer where it is, for a neighbour who looks at it; made by [`Buffer::hold_on`].
+#[derive(Debug)]
+pub struct Hold {
+    _pin: Option<Pin>,
+}
+
 /// What became of memory that was wanted elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Left {
@@ -267,6 +273,14 @@ impl Buffer {
         self.state.lock().slots[device.0].valid
     }
 
+    /// The host's memory, if its contents are valid.
+    #[inline]
+    pub(crate) fn at_home(&self) -> Option<Block> {
+        let state = self.state.lock();
+        let slot = &state.slots[Device::HOST.0];
+        slot.block.filter(|_| slot.valid)
+    }
+
     /// When an accelerator used it last.
     pub(crate) fn last_use(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
@@ -329,6 +343,37 @@ impl Buffer {
         let (block, moved) = self.fetch(device, false)?;
         self.arrived(device, moved);
         Ok((block, moved))
+    }
+
+    /// As [`on`](Buffer::on), for a neighbour: the memory stays there as long as the hold lives.
+    ///
+    /// ```
+    /// use crossover_runtime::{Buffer, Device, Machine, sim::{Clock, SimHost, SimOptions}};
+    /// # use std::sync::Arc;
+    /// let host = Arc::new(SimHost::hollow(SimOptions::default(), Clock::default()));
+    /// let machine = Machine::new(host, Vec::new())?;
+    /// let (block, _hold) = Buffer::from_bytes(&machine, &[1, 2, 3])?.hold_on(Device::HOST)?;
+    /// assert_eq!(block.bytes, 3);
+    /// # Ok::<(), crossover_runtime::Error>(())
+    /// ```
+    pub fn hold_on(self: &Arc<Self>, device: Device) -> Result<(Block, Hold)> {
+        let (block, _, pin) = self.held_on(device)?;
+        Ok((block, Hold { _pin: pin }))
+    }
+
+    /// A buffer on an accelerator with a copy of memory there that is a neighbour's; the copy is complete when this returns.
+    ///
+    /// The caller guarantees that the memory is the device's, readable, and that what the neighbour has queued to write it is in order
+    /// before the device's own [queue](crate::Backend::queue).
+    pub fn from_neighbour(machine: &Arc<Machine>, device: Device, from: Block) -> Result<Arc<Buffer>> {
+        let (buffer, block, _pin) = Buffer::uninitialised(machine, device, from.bytes)?;
+        let backend = machine.backend(device);
+        if from.bytes > 0 && !backend.copy_from(&**backend, from, block, from.bytes)? {
+            let what = "copies of other libraries' memory".to_string();
+            return Err(Error::Unsupported { device: backend.name().to_string(), what });
+        }
+        backend.finish()?;
+        Ok(buffer)
     }
 
     /// As [`on`](Buffer::on), for a launch: the memory stays there as long as the pin lives.

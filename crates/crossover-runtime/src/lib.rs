@@ -2,15 +2,18 @@
 //! executor, trace spans and a simulated device.
 
 mod account;
+mod alone;
 mod backend;
 mod buffer;
 mod cache;
 pub mod calibrate;
+mod counts;
 mod decision;
 mod error;
 mod executor;
 mod folder;
 mod fork;
+mod launch;
 mod machine;
 pub mod memory;
 mod observe;
@@ -34,10 +37,11 @@ pub mod workloads;
 
 pub use account::{explained, explained_with};
 pub use backend::{Address, Backend, Block, Coming, Executable, HostMemory, Launch, Signature};
-pub use buffer::Buffer;
+pub use buffer::{Buffer, Hold};
+pub use counts::Counts;
 pub use decision::{Decision, Why};
 pub use error::{Error, Result};
-pub use executor::{Counts, Executor, Observed, Outputs, Stats};
+pub use executor::{Executor, Observed, Outputs};
 pub use folder::cache_folder;
 pub use fork::is_forked;
 pub use machine::{Device, Machine};

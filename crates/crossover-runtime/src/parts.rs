@@ -115,7 +115,8 @@ impl Executor {
         for (id, buffer) in made {
             buffers[id.0 as usize] = Some(buffer);
         }
-        self.note_split(launch, parts);
+        self.stats().split(parts);
+        tracing::debug!(target: "crossover::memory", kernel = %launch.name, parts, "ran in parts");
         if trace::is_on() {
             let started = Started { start, launch, device, decision: None, moved: 0 };
             spans::kernel(machine, started, timings);

@@ -5,11 +5,11 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use crossover_plan::{Launch, Plan, kernel::Kernel};
+use crossover_plan::{Launch, Plan, Role, kernel::Kernel};
 use smallvec::SmallVec;
 
 use crate::{
-    Backend, Coming, Error, Executable, Result, Signature, outline,
+    Backend, Coming, Device, Error, Executable, Result, Signature, outline,
     replay::Replay,
     router::{self, Route},
 };
@@ -26,9 +26,33 @@ struct Slot {
 /// One kernel on every device.
 type PerDevice = SmallVec<[Slot; 2]>;
 
+/// A plan of one kernel, which reads inputs only and writes the only result.
+pub(crate) struct Alone {
+    /// The input of each load.
+    pub inputs: SmallVec<[u32; 4]>,
+    /// Bytes of the result.
+    pub bytes: usize,
+}
+
+impl Alone {
+    fn of(plan: &Plan) -> Option<Alone> {
+        let ([launch], [output]) = (plan.launches.as_slice(), plan.outputs.as_slice()) else { return None };
+        let input = |id: crossover_plan::kernel::BufferId| match plan.buffers[id.0 as usize].role {
+            Role::Input(at) => Some(at),
+            Role::Computed => None,
+        };
+        if !launch.kernel.writes().eq([*output]) || input(*output).is_some() {
+            return None;
+        }
+        let inputs = launch.kernel.reads().map(input).collect::<Option<_>>()?;
+        Some(Alone { inputs, bytes: plan.buffers[output.0 as usize].bytes() })
+    }
+}
+
 /// A plan with the kernels that backends have made ready so far.
 pub struct Prepared {
     plan: Plan,
+    alone: Option<Alone>,
     /// One per launch.
     slots: Vec<PerDevice>,
     /// One per device: whether all kernels have been begun there.
@@ -55,7 +79,8 @@ impl Prepared {
         let patient = plan.launches.iter().any(|l| l.kernel.is_custom());
         let is_small = router::is_small(&plan, small);
         let replay = Replay::default();
-        Prepared { plan, slots, begun, signatures, folds, patient, replay, route, is_small }
+        let alone = Alone::of(&plan);
+        Prepared { plan, alone, slots, begun, signatures, folds, patient, replay, route, is_small }
     }
 
     /// Whether the plan waits for kernels that are being compiled, wherever it runs.
@@ -71,6 +96,16 @@ impl Prepared {
     /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// What there is to know about a plan of one kernel.
+    pub(crate) fn alone(&self) -> Option<&Alone> {
+        self.alone.as_ref()
+    }
+
+    /// A kernel that the host has made ready.
+    pub(crate) fn at_home(&self, launch: usize) -> Option<&dyn Executable> {
+        self.slots[launch][Device::HOST.0].ready.get().map(|ready| &**ready)
     }
 
     /// What is known about running the plan as one launch.

@@ -54,8 +54,11 @@ const KEPT: usize = 8;
 const TIMED: u64 = 6;
 /// The same where every run is timed as a whole: kernels wait for one another while they are timed.
 const SELDOM: u64 = 30;
-/// Evaluations of a plan that are all timed at first, and after something odd.
+/// Evaluations of a plan that are all timed at first.
 const FIRST: u64 = 4;
+/// Evaluations that are timed after something odd, and how many others there must have been for each timed one: kernels whose times
+/// waver would be timed for ever.
+const ODD: (u32, u64) = (3, 4);
 /// Decisions between two looks at a device that has become slow.
 const LOOK: u32 = 4;
 
@@ -117,6 +120,7 @@ pub(crate) struct Route {
     outline: OnceLock<Outline>,
     known: Mutex<SmallVec<[Remembered; 2]>>,
     runs: AtomicU64,
+    timed: AtomicU64,
     /// Runs that will be timed because something was odd.
     alert: AtomicU32,
     /// Where it ran when it was recorded.
@@ -157,7 +161,15 @@ impl Route {
         if alert > 0 {
             self.alert.store(alert - 1, Ordering::Relaxed);
         }
-        run < FIRST || alert > 0 || run.is_multiple_of(period)
+        let is_odd = alert > 0 && self.timed.load(Ordering::Relaxed) * ODD.1 <= run;
+        let timed = run < FIRST || is_odd || run.is_multiple_of(period);
+        self.timed.fetch_add(u64::from(timed), Ordering::Relaxed);
+        timed
+    }
+
+    /// Times the next runs, for something was odd.
+    fn alert(&self) {
+        self.alert.store(ODD.0, Ordering::Relaxed);
     }
 }
 
@@ -566,8 +578,8 @@ impl Router {
 
     /// The assignment that is best by what whole runs took, where any were timed: those count for more than what is predicted.
     ///
-    /// Everything on one device is tried whole if even half of its predicted time would be better than what was seen, on devices that
-    /// are `open`.
+    /// Everything on one device is tried whole if even half of its predicted time would be better than what was seen, or if so much
+    /// was spent meanwhile that a trial costs little, on devices that are `open`.
     fn by_totals(
         &self,
         problem: &Problem<'_>,
@@ -599,8 +611,9 @@ impl Router {
             }
             let all: Devices = smallvec::smallvec![device as u8; problem.nodes.len()];
             let cost = problem.cost(&all);
-            let hope = totals.best(&all).unwrap_or(HALF * cost);
-            if totals.estimate(&all).is_none() && cost.is_finite() && hope < chosen.1 {
+            let hope = totals.hope(&all).unwrap_or(HALF * cost);
+            let is_worth_it = hope < chosen.1 || totals.affords(totals.best(&all).unwrap_or(cost));
+            if totals.estimate(&all).is_none() && cost.is_finite() && is_worth_it {
                 return Some((all, cost, Judged::Trial));
             }
         }
@@ -615,7 +628,7 @@ impl Router {
             return;
         };
         if entry.totals.note(&decision.devices, took, |total| self.needed_seen(total, false)) {
-            route.alert.store(3, Ordering::Relaxed);
+            route.alert();
         }
     }
 
@@ -646,7 +659,7 @@ impl Router {
         let (kernel, size) = outline.keys[at];
         match self.table.observe(Key { kernel, size, device: device.0 as u8 }, took / prior) {
             Noted::Usual => {}
-            Noted::Odd => route.alert.store(3, Ordering::Relaxed),
+            Noted::Odd => route.alert(),
             Noted::Suspect => self.look_at(device),
         }
     }
@@ -762,6 +775,22 @@ mod tests {
         // A host that is busy with something else is left.
         (0..5).for_each(|_| ran(&decide(), 400));
         assert_eq!(decide().device(0), Device(1));
+    }
+
+    #[test]
+    fn kernels_whose_times_waver_are_not_timed_for_ever() {
+        let route = Route::default();
+        let timed = (0..400).filter(|_| {
+            let timed = route.is_timed(Wanted::Copied);
+            if timed {
+                route.alert();
+            }
+            timed
+        });
+        let timed = timed.count();
+        assert!((80..=110).contains(&timed), "{timed} of 400");
+        let calm = Route::default();
+        assert_eq!((0..400).filter(|_| calm.is_timed(Wanted::Copied)).count(), 4 + 13);
     }
 
     #[test]

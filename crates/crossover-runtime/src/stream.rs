@@ -170,8 +170,8 @@ impl Executor {
             buffer.place(device, block);
             self.note_transfer(device, buffer);
         }
-        self.note_launch();
-        decided.iter().for_each(|decision| self.note_decision(decision, 0));
+        self.stats().launched();
+        decided.iter().for_each(|decision| self.stats().decided(decision, 0));
         let result = Buffer::placed(self.machine(), device, made.output);
         self.machine().tidy(device);
         self.machine().tell(device);

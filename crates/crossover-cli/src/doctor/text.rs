@@ -9,6 +9,8 @@ use crate::units;
 
 /// Width of the names on the left.
 const MARGIN: usize = 10;
+/// Where remedies are listed.
+const HELP: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/troubleshooting.md");
 /// Width of the lines that long explanations are broken into.
 const LINE: usize = 96;
 
@@ -57,6 +59,7 @@ pub fn write(diagnosis: &Diagnosis) -> String {
         let mark = if answer.ok { style("ok     ").green() } else { style("MISSING").red().bold() };
         let _ = writeln!(out, "{mark}    {}: {}", answer.name, answer.detail);
     }
+    let _ = writeln!(out, "\nwhat to do about it: {HELP}");
     out
 }
 

@@ -1,6 +1,6 @@
 //! Staged kernels: reductions over all tiles of a unit, and what is computed between them.
 
-use crossover_core::canonical::CHUNK;
+use crossover_core::{canonical::CHUNK, ops::reduce::ReduceOp};
 use crossover_plan::kernel::{StepId, StepOp};
 use crossover_runtime::{Error, Result};
 
@@ -105,8 +105,10 @@ impl Emitter<'_> {
         let bytes = self.lowering.geometry.reduced() * step.dtype.size();
         let none = || missing(op, dtype);
         let combine = if op.is_arg() {
+            let extreme = if op == ReduceOp::ArgMax { ReduceOp::Max } else { ReduceOp::Min };
             Combine::Arg {
                 rows: (tiles.arg_rows)(op, dtype).ok_or_else(none)?,
+                value: (tiles.rows)(extreme, dtype, CHUNK).ok_or_else(none)?,
                 row: (tiles.arg_columns)(op, dtype, true).ok_or_else(none)?,
                 merge: (tiles.arg_columns)(op, dtype, false).ok_or_else(none)?,
             }

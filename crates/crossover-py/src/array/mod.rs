@@ -15,11 +15,11 @@ use pyo3::{
 };
 
 use crate::{
-    device::{Dev, PyDevice, building, computing, runtime},
+    device::{Dev, PyDevice, building, computing, placed, runtime},
     dlpack,
     dtype::{self, Dt, PyDType},
     errors::raise,
-    numpy,
+    neighbour, numpy,
     values::checked,
 };
 
@@ -199,6 +199,9 @@ impl PyArray {
 
     /// Computes the array now and returns it.
     fn eval(this: Py<Self>, py: Python<'_>) -> PyResult<Py<Self>> {
+        if let Some(done) = placed(|| this.get().0.eval_if_small()) {
+            return done.map(|()| this).map_err(|error| raise(&error));
+        }
         computing(py, || this.get().0.eval().map(drop)).map_err(|error| raise(&error))?;
         Ok(this)
     }
@@ -314,6 +317,9 @@ impl PyArray {
         dtype: Option<&Bound<'py, PyAny>>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        if copy == Some(true) && dtype.is_none() {
+            return numpy::given(py, self.0.copy());
+        }
         let shared = numpy::export(py, &self.0)?;
         let arguments = PyDict::new(py);
         if let Some(dtype) = dtype {
@@ -339,22 +345,25 @@ impl PyArray {
         dl_device: Option<(i32, i32)>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if stream.is_some() {
+        let away = dl_device.unwrap_or_else(|| dlpack::device(&self.0)).0 != 1;
+        if stream.is_some() && !away {
             return Err(PyValueError::new_err(
-                "arrays are handed over in the host's memory, where there are no streams",
+                "the array is in the host's memory, where there are no streams",
             ));
         }
-        if dl_device.is_some_and(|device| device != (1, 0)) {
-            return Err(pyo3::exceptions::PyBufferError::new_err(
-                "arrays are handed over in the host's memory, dl_device=(1, 0)",
-            ));
-        }
-        dlpack::export(py, &self.0, max_version, copy)
+        dlpack::export(py, &self.0, &dlpack::Wanted { max_version, device: dl_device, copy })
     }
 
-    /// Where `__dlpack__` hands the array over: the host.
-    fn __dlpack_device__(&self) -> (i32, i32) {
-        (1, 0)
+    /// Where `__dlpack__` hands the array over: where it is. What is not computed yet is computed first if the machine has a GPU.
+    fn __dlpack_device__(&self, py: Python<'_>) -> PyResult<(i32, i32)> {
+        self.device(py)?;
+        Ok(dlpack::device(&self.0))
+    }
+
+    /// The array in the memory of a GPU, to be read by CuPy, Numba and others; only of an array that is there.
+    #[getter]
+    fn __cuda_array_interface__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
+        neighbour::interface(this)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {

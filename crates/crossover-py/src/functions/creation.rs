@@ -10,6 +10,7 @@ use crate::{
     dlpack,
     dtype::Dt,
     errors::{raise, type_error, value_error},
+    numpy,
     values::{Arg, Arr, array_from, check_range, checked},
 };
 
@@ -31,7 +32,8 @@ fn dtype_of(dtype: Option<Dt>) -> DType {
 }
 
 /// Anything as an array: numbers, nested sequences, NumPy arrays, objects with `__dlpack__`. What is an array already is returned as
-/// it is, unless `copy` is true; what another library owns is always copied.
+/// it is, unless `copy` is true; what another library owns is copied. With `copy=False` the array shares the memory of a NumPy array, which
+/// must not be written any more then; assigning to the array goes to a copy.
 ///
 /// >>> xo.asarray([[1, 2], [3, 4]])
 /// array([[1, 2],
@@ -47,7 +49,15 @@ fn asarray(
     let py = obj.py();
     let Ok(known) = obj.cast::<PyArray>() else {
         if copy == Some(false) {
-            return Err(value_error("copy=False: only an array of this library becomes one without a copy"));
+            let array = numpy::borrowed(obj)?
+                .filter(|array| dtype.as_ref().is_none_or(|dtype| dtype.0 == array.dtype()))
+                .ok_or_else(|| {
+                    value_error(
+                        "copy=False: only arrays of this library, and NumPy arrays of the same dtype in row-major order, \
+                         aligned and no booleans, become arrays without a copy",
+                    )
+                })?;
+            return Py::new(py, placed(py, array, device)?);
         }
         let array = building(|| array_from(obj, dtype.map(|dtype| dtype.0)))?;
         return Py::new(py, placed(py, array, device)?);

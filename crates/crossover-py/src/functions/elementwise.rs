@@ -1,6 +1,6 @@
 //! Elementwise functions.
 
-use crossover::{Array, Number};
+use crossover::{Array, Number, Operand};
 use pyo3::prelude::*;
 
 use crate::{
@@ -17,8 +17,13 @@ macro_rules! unary {
             #[doc = $doc]
             #[pyfunction]
             #[pyo3(signature = (x, /))]
-            fn $name(x: Arr) -> PyResult<PyArray> {
-                let $x = x.0;
+            fn $name(x: &Bound<'_, PyAny>) -> PyResult<PyArray> {
+                // What is an array already is not held once more.
+                if let Ok(known) = x.cast::<PyArray>() {
+                    let $x = &known.get().0;
+                    return PyArray::done(building(|| $body));
+                }
+                let $x = &x.extract::<Arr>()?.0;
                 PyArray::done(building(|| $body))
             }
         )*
@@ -38,13 +43,13 @@ fn rounded(x: &Array, round: fn(&Array) -> Array) -> Array {
 unary! {
     abs "Magnitude of each element." |x| x.abs();
     acos "Arc cosine in radians." |x| x.acos();
-    acosh "Inverse hyperbolic cosine." |x| standard::acosh(&x);
+    acosh "Inverse hyperbolic cosine." |x| standard::acosh(x);
     asin "Arc sine in radians." |x| x.asin();
-    asinh "Inverse hyperbolic sine." |x| standard::asinh(&x);
+    asinh "Inverse hyperbolic sine." |x| standard::asinh(x);
     atan "Arc tangent in radians." |x| x.atan();
-    atanh "Inverse hyperbolic tangent." |x| standard::atanh(&x);
+    atanh "Inverse hyperbolic tangent." |x| standard::atanh(x);
     bitwise_invert "Every bit flipped; logical not for booleans." |x| x.bitwise_invert();
-    ceil "Smallest whole number not below." |x| rounded(&x, Array::ceil);
+    ceil "Smallest whole number not below." |x| rounded(x, Array::ceil);
     conj "Complex conjugate." |x| x.conj();
     cos "Cosine of radians." |x| x.cos();
     cosh "Hyperbolic cosine." |x| x.cosh();
@@ -52,8 +57,8 @@ unary! {
     erfc "Complementary error function." |x| x.erfc();
     exp "e to the power of each element.\n\n>>> xo.exp(xo.asarray([0.0, 1.0]))\narray([1.        , 2.71828183])" |x| x.exp();
     exp2 "Two to the power of each element." |x| x.exp2();
-    expm1 "e to the power of each element, minus one." |x| standard::expm1(&x);
-    floor "Largest whole number not above." |x| rounded(&x, Array::floor);
+    expm1 "e to the power of each element, minus one." |x| standard::expm1(x);
+    floor "Largest whole number not above." |x| rounded(x, Array::floor);
     gelu "Gaussian error linear unit, tanh form." |x| x.gelu();
     gelu_exact "Gaussian error linear unit, exact form." |x| x.gelu_exact();
     imag "Imaginary part." |x| x.imag();
@@ -70,7 +75,7 @@ unary! {
     reciprocal "One over each element." |x| x.reciprocal();
     relu "The larger of each element and zero." |x| x.relu();
     sigmoid "Logistic function." |x| x.sigmoid();
-    sign "-1, 0 or 1 with the sign of each element." |x| standard::sign(&x);
+    sign "-1, 0 or 1 with the sign of each element." |x| standard::sign(x);
     signbit "True where the sign bit is set." |x| x.signbit();
     silu "Sigmoid linear unit." |x| x.silu();
     sin "Sine of radians." |x| x.sin();
@@ -79,8 +84,8 @@ unary! {
     sqrt "Square root." |x| x.sqrt();
     square "Each element times itself." |x| x.square();
     tan "Tangent of radians." |x| x.tan();
-    tanh "Hyperbolic tangent." |x| standard::tanh(&x);
-    trunc "Nearest whole number towards zero." |x| rounded(&x, Array::trunc);
+    tanh "Hyperbolic tangent." |x| standard::tanh(x);
+    trunc "Nearest whole number towards zero." |x| rounded(x, Array::trunc);
 }
 
 macro_rules! binary {
@@ -89,8 +94,13 @@ macro_rules! binary {
             #[doc = $doc]
             #[pyfunction]
             #[pyo3(signature = (x1, x2, /))]
-            fn $name(x1: Arg, x2: Arg) -> PyResult<PyArray> {
-                let ($x, other) = pair(x1, x2)?;
+            fn $name(x1: &Bound<'_, PyAny>, x2: &Bound<'_, PyAny>) -> PyResult<PyArray> {
+                // What are arrays already are not held once more.
+                if let (Ok(left), Ok(right)) = (x1.cast::<PyArray>(), x2.cast::<PyArray>()) {
+                    let ($x, $y) = (&left.get().0, Operand::from(&right.get().0));
+                    return PyArray::done(building(|| $body));
+                }
+                let ($x, other) = pair(x1.extract()?, x2.extract()?)?;
                 PyArray::done(building(|| { let $y = other.operand(); $body }))
             }
         )*
@@ -130,7 +140,12 @@ macro_rules! compare {
             #[doc = $doc]
             #[pyfunction]
             #[pyo3(signature = (x1, x2, /))]
-            fn $name(x1: Arg, x2: Arg) -> PyResult<PyArray> {
+            fn $name(x1: &Bound<'_, PyAny>, x2: &Bound<'_, PyAny>) -> PyResult<PyArray> {
+                if let (Ok(left), Ok(right)) = (x1.cast::<PyArray>(), x2.cast::<PyArray>()) {
+                    let (left, right) = (&left.get().0, &right.get().0);
+                    return PyArray::done(building(|| left.$name(right)));
+                }
+                let (x1, x2) = (x1.extract::<Arg>()?, x2.extract::<Arg>()?);
                 // An integer that the dtype cannot hold still compares.
                 let x1 = match (&x1, &x2) {
                     (Arg::Number(_), Arg::Array(array)) => x1.beside(array.dtype())?,

@@ -39,6 +39,12 @@ pub fn is_on() -> bool {
     lane::SESSIONS.load(Ordering::Relaxed) > 0
 }
 
+/// Whether anybody records, or listens to what `tracing` says about evaluations.
+#[inline]
+pub(crate) fn is_watched() -> bool {
+    is_on() || tracing::level_filters::LevelFilter::current() >= tracing::level_filters::LevelFilter::INFO
+}
+
 /// The number of the session that began last. Devices set their clocks anew for each.
 pub fn session() -> u64 {
     lane::BEGUN.load(Ordering::Relaxed)
