@@ -208,14 +208,13 @@ fn batches_count_what_they_do() {
     }
     let stats = batch.stats();
     assert_eq!((stats.operations, stats.results, stats.groups, stats.largest_group), (1, 10, 3, 4));
-    let calls: Vec<Box<dyn FnOnce(&Array) -> f32 + Send>> = (0..10)
-        .map(|i| -> Box<dyn FnOnce(&Array) -> f32 + Send> {
-            Box::new(move |x: &Array| {
-                assert!(i != 6, "the sixth fails");
-                x.sum(()).item::<f32>().unwrap()
-            })
-        })
-        .collect();
+    let call = |number: i32| {
+        move |x: &Array| {
+            assert!(number != 6, "the sixth fails");
+            x.sum(()).item::<f32>().unwrap()
+        }
+    };
+    let calls: Vec<_> = (0..10).map(call).collect();
     let results = batch.execute_parallel(calls).unwrap();
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 9);
     assert_eq!(results[6].as_ref().unwrap_err().message(), "the sixth fails");

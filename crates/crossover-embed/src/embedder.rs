@@ -145,10 +145,10 @@ impl Embedder {
         }
         let mut out = rows.astype(DType::F32) + &encoding;
         if self.config.temperature != 1.0 {
-            out = out / self.config.temperature;
+            out /= self.config.temperature;
         }
         if let (Some(rows), Some(window)) = (&self.relative, self.config.relative) {
-            out = out + relative::shares(length, window).matmul(rows);
+            out += relative::shares(length, window).matmul(rows);
         }
         let out = out.astype(self.config.precision.dtype());
         out.check()?;

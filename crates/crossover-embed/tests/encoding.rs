@@ -6,8 +6,10 @@ use crossover_array::{Array, DType, bf16, f16, s};
 use crossover_embed::{Layout, Rotary, Sinusoid};
 
 /// Width, base, scale, phase, position, frequency, and the bits of sine and cosine as correctly rounded `f32`.
+type Case = (usize, f64, f64, f64, i64, usize, u32, u32);
+
 #[rustfmt::skip]
-const TRUTH: &[(usize, f64, f64, f64, i64, usize, u32, u32)] = &[
+const TRUTH: &[Case] = &[
     (256, 10000.0, 1.0, 0.0, 6_317_531, 88, 0xb7f8_c28b, 0x3f80_0000),
     (256, 10000.0, 1.0, 0.0, 3_328_486, 32, 0x3867_7672, 0xbf80_0000),
     (256, 10000.0, 1.0, 0.0, 7_630_279, 127, 0xb896_f450, 0xbf80_0000),

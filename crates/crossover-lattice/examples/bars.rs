@@ -26,11 +26,10 @@ fn noise(lattice: &Lattice) -> Result<Obstacles, Error> {
     let mut mask: Vec<bool> = (0..lattice.len()).map(blocked).collect();
     let last = lattice.len() - 1;
     // A free border, so that there is a way.
-    for v in 0..lattice.len() {
+    for (v, blocked) in mask.iter_mut().enumerate() {
         let at = lattice.coordinates(v)?;
-        if at.iter().zip(lattice.sizes()).any(|(at, size)| *at == 0 || at + 1 == *size) {
-            mask[v] = false;
-        }
+        let inside = at.iter().zip(lattice.sizes()).all(|(at, size)| *at > 0 && at + 1 < *size);
+        *blocked &= inside;
     }
     (mask[0], mask[last]) = (false, false);
     Obstacles::from_mask(lattice, &mask)

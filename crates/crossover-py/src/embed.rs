@@ -119,7 +119,7 @@ impl PyEmbedder {
         vocabulary, dimensions, *, table=None, layout="interleaved", base=10000.0, scale=1.0, phase=0.0, shift=0.0, temperature=1.0,
         relative=None, precision="f32", device=None, fusion=true, seed=0
     ))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         vocabulary: usize,

@@ -270,7 +270,7 @@ impl<P: Pieces, F: Fn(P) -> Array> Run<'_, P, F> {
         let pieces = self.map.items[item].clone();
         let computed = isolated(|| {
             let array = (self.map.f)(pieces);
-            array.eval().map(Array::clone)
+            array.eval().cloned()
         });
         self.times.push(began.elapsed());
         self.report.single += 1;

@@ -79,6 +79,8 @@ impl<U, E> Report<U, E> {
     }
 }
 
+/// How an item ended, and when it was begun how long it took.
+type Ended<U, E> = (Result<U, Failure<E>>, Option<Duration>);
 type Watcher = Box<dyn Fn(Progress) + Send + Sync>;
 
 /// Items to be worked on under a [`Policy`]; made by [`ParIter::jobs`](super::ParIter::jobs).
@@ -147,7 +149,7 @@ impl<T: Send + Sync> Jobs<T> {
             }
             (result, Some(time))
         };
-        let ended: Vec<(Result<U, Failure<E>>, Option<Duration>)> = items.par_iter().map(one).collect();
+        let ended: Vec<Ended<U, E>> = items.par_iter().map(one).collect();
         let mut telemetry = Telemetry { items: total, wall: began.elapsed(), ..Telemetry::default() };
         telemetry.retries = retries.into_inner();
         telemetry.note(ended.iter().filter_map(|(_, time)| *time).collect());
@@ -188,9 +190,10 @@ mod tests {
 
     #[test]
     fn failing_fast_skips_what_has_not_begun() {
-        let report = par_iter((0..10_000).collect::<Vec<i32>>())
-            .jobs()
-            .run(|&n| if n == 0 { Err("first") } else { Ok(std::thread::sleep(Duration::from_micros(50))) });
+        let report = par_iter((0..10_000).collect::<Vec<i32>>()).jobs().run(|&n| {
+            std::thread::sleep(Duration::from_micros(50));
+            if n == 0 { Err("first") } else { Ok(n) }
+        });
         assert_eq!(report.results[0], Err(Failure::Error("first")));
         assert!(report.telemetry.skipped > 1000, "{}", report.telemetry);
         assert_eq!(report.into_results().unwrap_err(), Failure::Error("first"));
