@@ -14,8 +14,10 @@ import math as _math
 from . import events as events
 from . import exceptions as exceptions
 from . import fft as fft
+from . import hrr as hrr
 from . import linalg as linalg
 from . import memory as memory
+from . import nn as nn
 from . import random as random
 from . import ray as ray
 from ._accelerator import attach as _attach_gpu

@@ -94,7 +94,7 @@ def plain_class(name, thing):
 
 def stub():
     """The stub of the package."""
-    text, late = HEAD + "from . import exceptions as exceptions, fft as fft, linalg as linalg, memory as memory, random as random\n\n", ""
+    text, late = HEAD + "from . import exceptions as exceptions, fft as fft, hrr as hrr, linalg as linalg, memory as memory, nn as nn, random as random\n\n", ""
     text += array()
     for name in sorted(set(dir(xo)) - {"Array"}):
         thing = getattr(xo, name)

@@ -38,7 +38,15 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     )?;
     let wheels = Metadata::read()?.target_directory.join("wheels");
     let mut build = workspace::command(bin.join("maturin"));
-    build.args(["build", "--release", "--zig", "--auditwheel", "check", "--compatibility", &arguments.platform]);
+    build.args([
+        "build",
+        "--release",
+        "--zig",
+        "--auditwheel",
+        "check",
+        "--compatibility",
+        &arguments.platform,
+    ]);
     build.arg("--out").arg(&wheels).env("PATH", &path);
     workspace::must_succeed(&mut build)?;
     let tag = format!("{}_", arguments.platform);
@@ -47,9 +55,12 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().contains(&tag)))
         .max_by_key(|path| path.metadata().and_then(|data| data.modified()).ok());
-    let Some(wheel) = newest else { bail!("maturin made no wheel for {} in {}", arguments.platform, wheels.display()) };
+    let Some(wheel) = newest else {
+        bail!("maturin made no wheel for {} in {}", arguments.platform, wheels.display())
+    };
     let mut show = workspace::command(bin.join("auditwheel"));
-    let output = show.arg("show").arg(&wheel).env("PATH", &path).output().context("could not start auditwheel")?;
+    let output =
+        show.arg("show").arg(&wheel).env("PATH", &path).output().context("could not start auditwheel")?;
     let said = String::from_utf8_lossy(&output.stdout);
     println!("{}\n{}", wheel.display(), said.trim());
     Ok(output.status.success() && is_consistent(&said, &arguments.platform))
@@ -69,7 +80,8 @@ mod tests {
 
     #[test]
     fn what_auditwheel_says_is_read() {
-        let said = "x.whl\nis consistent with the following platform tag:\n\"manylinux_2_17_x86_64\".\n\nThe wheel…";
+        let said =
+            "x.whl\nis consistent with the following platform tag:\n\"manylinux_2_17_x86_64\".\n\nThe wheel…";
         assert!(is_consistent(said, "manylinux_2_17"));
         assert!(!is_consistent(said, "manylinux_2_28"));
         assert!(!is_consistent("is not a wheel", "manylinux_2_17"));

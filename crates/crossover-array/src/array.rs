@@ -65,6 +65,27 @@ impl Array {
         Array::failed(Error::new(error, location))
     }
 
+    /// An array that carries an error of a function at its caller's line, for libraries of functions on arrays: `op` is the
+    /// function, `what` the value and the rule it breaks.
+    ///
+    /// ```
+    /// use crossover_array::Array;
+    /// #[track_caller]
+    /// fn half(x: &Array) -> Array {
+    ///     match x.shape().dims() {
+    ///         [n] if n % 2 == 0 => x.slice(..(n / 2) as i64),
+    ///         dims => Array::refused("half", format!("x has the shape {dims:?}; it takes one axis of even length")),
+    ///     }
+    /// }
+    /// let error = half(&Array::from([1, 2, 3])).to_vec::<i32>().unwrap_err();
+    /// assert!(error.to_string().starts_with("half: x has the shape [3]"));
+    /// assert_eq!(error.location().file(), file!());
+    /// ```
+    #[track_caller]
+    pub fn refused(op: &'static str, what: impl Into<String>) -> Array {
+        Array::wrong(crossover_core::Error::Value { op, what: what.into() }, Location::caller())
+    }
+
     /// The error this array carries.
     pub(crate) fn failure(&self) -> Option<Error> {
         self.cell.version.lock().error()

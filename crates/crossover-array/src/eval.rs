@@ -122,7 +122,8 @@ fn evaluate_single(
         single::Found::Other => return evaluate(&[target], runtime, wanted),
     };
     let first = buffers.map_err(Ok)?.into_iter().next();
-    let result = first.ok_or_else(|| Ok(crossover_runtime::Error::Internal("a plan without a result".to_string())))?;
+    let result =
+        first.ok_or_else(|| Ok(crossover_runtime::Error::Internal("a plan without a result".to_string())))?;
     target.finish(State::Ready(result.clone()));
     Ok(result)
 }

@@ -76,7 +76,7 @@ pub use contract::einsum;
 pub use crossover_core::{
     DType, Element, Graph, Kind, Number, Scalar, Shape,
     compose::{MatrixNorm, Padding},
-    custom::{CustomKernel, Grid, Inputs as KernelInputs, Output as KernelOutput},
+    custom::{CustomKernel, Grid, Inputs as KernelInputs, Launches, Output as KernelOutput},
 };
 pub use crossover_cpu::Simd;
 pub use crossover_cuda::GpuLoad;

@@ -122,7 +122,11 @@ impl Array {
         let buffer = Buffer::from_neighbour(runtime.machine(), target, from).map_err(wrap)?;
         runtime.machine().tell(target);
         let whole = Array::from_buffer(buffer, Type { dtype, shape: Shape::from([elements]) }, location);
-        Ok(if layout.is_contiguous() && layout.offset == 0 { whole.reshape(&layout.shape) } else { whole.with_layout(layout) })
+        Ok(if layout.is_contiguous() && layout.offset == 0 {
+            whole.reshape(&layout.shape)
+        } else {
+            whole.with_layout(layout)
+        })
     }
 }
 

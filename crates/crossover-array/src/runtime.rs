@@ -136,6 +136,18 @@ impl Runtime {
         self.settings.list()
     }
 
+    /// How exactly products of `f32` numbers are computed.
+    ///
+    /// ```
+    /// use crossover_array::{Precision, Runtime};
+    /// let runtime = Runtime::builder().precision(Precision::Tf32).build()?;
+    /// assert_eq!(runtime.precision(), Precision::Tf32);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    pub fn precision(&self) -> Precision {
+        self.settings.settings.precision.unwrap_or_default()
+    }
+
     /// Runs a closure with this runtime current on this thread.
     ///
     /// ```

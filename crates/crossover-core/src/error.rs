@@ -95,7 +95,7 @@ pub enum Error {
     Kernel {
         /// The kernel.
         op: &'static str,
-        /// Which closure: `CPU closure`, `shape rule`, `launch rule`.
+        /// Which closure: `CPU closure`, `shape rule`, `launch rule`, `piece rule`.
         part: &'static str,
         /// What it did, or was refused.
         what: String,

@@ -425,7 +425,10 @@ mod tests {
     fn class_sizes_waste_at_most_a_quarter() {
         for bytes in (1..200_000).step_by(97) {
             let size = class_bytes(bytes).unwrap();
-            assert!(size >= bytes && (size <= COARSE || size as f64 <= bytes as f64 * 1.26), "{bytes} {size}");
+            assert!(
+                size >= bytes && (size <= COARSE || size as f64 <= bytes as f64 * 1.26),
+                "{bytes} {size}"
+            );
             if size <= SMALL {
                 assert_eq!(class_size(class_index(size)), size, "{bytes}");
             }

@@ -132,12 +132,18 @@ impl Gpu {
         unsafe { result::device::get_attribute(self.shared.device, attribute) }.unwrap_or(0)
     }
 
-    /// The architecture to compile for: the device's own, with its own features where it has any.
-    pub fn architecture(&self) -> String {
+    /// The compute capability: 90 for 9.0.
+    pub fn capability(&self) -> u32 {
         use sys::CUdevice_attribute_enum as A;
         let major = self.attribute(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
         let minor = self.attribute(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-        format!("sm_{major}{minor}{}", if major >= 9 { "a" } else { "" })
+        (10 * major + minor).max(0) as u32
+    }
+
+    /// The architecture to compile for: the device's own, with its own features where it has any.
+    pub fn architecture(&self) -> String {
+        let capability = self.capability();
+        format!("sm_{capability}{}", if capability >= 90 { "a" } else { "" })
     }
 
     /// Whether a launch can be set up while the one before it ends.

@@ -11,7 +11,7 @@ use libloading::Library;
 use crate::{Error, Result};
 
 /// Every driver function that this crate calls through cudarc.
-const SYMBOLS: [&str; 55] = [
+const SYMBOLS: [&str; 56] = [
     "cuInit",
     "cuDriverGetVersion",
     "cuGetErrorName",
@@ -67,6 +67,7 @@ const SYMBOLS: [&str; 55] = [
     "cuGraphLaunch",
     "cuGraphExecDestroy",
     "cuGraphDestroy",
+    "cuTensorMapEncodeTiled",
 ];
 
 const LIBRARY: &str = "libcuda";

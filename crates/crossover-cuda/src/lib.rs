@@ -22,6 +22,7 @@ mod kernel;
 mod launch;
 mod leaving;
 mod library;
+mod maps;
 mod matmul;
 mod nvml;
 mod nvrtc;

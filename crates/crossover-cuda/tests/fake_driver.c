@@ -175,6 +175,7 @@ status cuGraphDestroy(graph* graph) {
     free(graph);
     return 0;
 }
+NOTHING(cuTensorMapEncodeTiled)
 
 // The compiler: every text gives the same code.
 status nvrtcCreateProgram(void** made, const char* text, const char* name, int n, void* h, void* i) {

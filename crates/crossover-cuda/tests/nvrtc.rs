@@ -219,6 +219,14 @@ fn kernels_of_users_compile_for_every_architecture() {
     let sources: Vec<_> = sources.into_iter().map(|(text, name)| (name, text)).collect();
     assert!(sources.len() >= 12);
     compile_for(&ALL_ARCHITECTURES, &sources);
+    // What a kernel has for Hopper alone.
+    let hopper = whole_calls().into_iter().flat_map(|case| {
+        let (base, own) = (calls::texts(&case.call), calls::texts_since(&case.call, 90));
+        own.into_iter().filter(move |text| !base.contains(text)).map(move |text| (case.name.clone(), text))
+    });
+    let hopper: Vec<_> = hopper.collect();
+    assert!(!hopper.is_empty());
+    compile_for(&["sm_90a"], &hopper);
 }
 
 #[test]

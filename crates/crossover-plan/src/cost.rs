@@ -1,6 +1,7 @@
 //! What a kernel moves and computes, and how long a device with given rates would take.
 
-use crossover_core::{DType, ops::linalg::LinalgOp};
+use crossover_core::{DType, Shape, custom, ops::linalg::LinalgOp};
+use smallvec::SmallVec;
 
 use crate::{
     kernel::{Activation, Call, CallOp, Extent, Fused, Kernel, StepOp},
@@ -49,7 +50,16 @@ impl Plan {
 
 /// Whether a kernel runs at the matrix rate.
 pub(crate) fn is_matrix(kernel: &Kernel) -> bool {
-    matches!(kernel, Kernel::Call(c) if matches!(c.op, CallOp::MatMul | CallOp::Linear { .. }))
+    let Kernel::Call(call) = kernel else { return false };
+    matches!(call.op, CallOp::MatMul | CallOp::Linear { .. })
+        || custom_work(call).is_some_and(|work| 2 * work.products > work.flops())
+}
+
+/// What the user's rule says about a kernel of theirs.
+pub(crate) fn custom_work(call: &Call) -> Option<custom::Work> {
+    let CallOp::Custom(kernel) = &call.op else { return None };
+    let shapes: SmallVec<[&Shape; 4]> = call.operands.iter().map(|o| &o.layout.shape).collect();
+    kernel.work(&shapes, &call.layout.shape)
 }
 
 pub(crate) fn kernel(kernel: &Kernel, buffers: &[Buffer]) -> Cost {
@@ -57,8 +67,14 @@ pub(crate) fn kernel(kernel: &Kernel, buffers: &[Buffer]) -> Cost {
         Kernel::Fused(fused) => fused_cost(fused, buffers),
         Kernel::Call(call) => {
             let read = call.operands.iter().map(|o| (o.layout.shape.size() * o.dtype.size()) as u64).sum();
-            let result = call.layout.shape.size() as u64;
-            Cost { read, written: result * call.dtype.size() as u64, flops: call_flops(call) }
+            let written = (call.layout.shape.size() * call.dtype.size()) as u64;
+            match custom_work(call) {
+                Some(work) => {
+                    let read = work.bytes.map_or(read, |bytes| bytes.saturating_sub(written));
+                    Cost { read, written, flops: work.flops() }
+                }
+                None => Cost { read, written, flops: call_flops(call) },
+            }
         }
     }
 }
@@ -105,7 +121,7 @@ fn call_flops(call: &Call) -> u64 {
             };
             lead.iter().product::<usize>() as u64 * long * short * short * steps * complex
         }
-        // Nobody knows; a few operations per element read or written.
+        // Nobody has said; a few operations per element read or written.
         CallOp::Custom(_) => {
             4 * (result + call.operands.iter().map(|o| o.layout.shape.size() as u64).sum::<u64>())
         }

@@ -181,6 +181,19 @@ impl Work {
     fn call(&mut self, call: &Call, flops: u64) {
         let result = call.layout.shape.size() as u64;
         let dtype = call.operands.first().map_or(call.dtype, |operand| operand.dtype);
+        if let Some(work) = cost::custom_work(call) {
+            let width = Width::of(dtype);
+            let terms = [
+                (Class::Simple, work.simple),
+                (Class::Function, work.functions),
+                (Class::Product, work.products),
+                (Class::Lookup, work.lookups),
+                (Class::Transform, work.transforms),
+                (Class::Sort, work.sorts),
+            ];
+            let some = terms.into_iter().filter(|&(_, count)| count > 0);
+            return self.terms.extend(some.map(|(class, count)| Term { class, width, count }));
+        }
         let (class, count) = match &call.op {
             CallOp::MatMul | CallOp::Linear { .. } => (Class::Product, flops),
             CallOp::Fft { .. } => (Class::Transform, flops),
@@ -224,6 +237,34 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kernels_of_users_are_judged_by_what_they_say() {
+        use crossover_core::{Graph, Shape, custom};
+        let kernel = custom::CustomKernel::builder("scores")
+            .input("q", DType::F16)
+            .input("k", DType::F16)
+            .output("out", DType::F16)
+            .shape(|shapes| Ok(Shape::from([shapes[0][0], shapes[1][0]])))
+            .work(|shapes, out| custom::Work {
+                products: 2 * (out.size() * shapes[0][1]) as u64,
+                bytes: Some(123_456),
+                ..custom::Work::default()
+            })
+            .cpu(|_, _| Ok(()))
+            .build()
+            .unwrap();
+        let mut graph = Graph::new();
+        let q = graph.input(DType::F16, Shape::from([100, 64])).unwrap();
+        let k = graph.input(DType::F16, Shape::from([50, 64])).unwrap();
+        let out = graph.push(crossover_core::graph::Op::Custom(kernel), &[q, k]).unwrap();
+        graph.output(out);
+        let plan = Plan::new(&graph, crate::Options::default()).unwrap();
+        let work = &plan.work()[0];
+        let term = Term { class: Class::Product, width: Width::Half, count: 640_000 };
+        assert_eq!((work.bytes, &work.terms[..]), (123_456, &[term][..]));
+        assert!(cost::is_matrix(&plan.launches[0].kernel));
+    }
 
     #[test]
     fn names_are_read_back() {

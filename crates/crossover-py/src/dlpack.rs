@@ -107,7 +107,8 @@ pub fn export<'py>(py: Python<'py>, array: &Array, wanted: &Wanted) -> PyResult<
     let there = device(array);
     let target = wanted.device.unwrap_or(there);
     if target != there && wanted.copy == Some(false) {
-        let what = format!("the array is on the device {there:?}; without a copy it does not get to {target:?}");
+        let what =
+            format!("the array is on the device {there:?}; without a copy it does not get to {target:?}");
         return Err(value_error(what));
     }
     // Who asks for no copy without being able to hear that the memory is read-only has been told by the documentation.
@@ -115,12 +116,14 @@ pub fn export<'py>(py: Python<'py>, array: &Array, wanted: &Wanted) -> PyResult<
     let held = match target {
         (kind, 0) if kind == HOST[0] => on_host(py, array, copied)?,
         (CUDA, ordinal) if !runtime().is_available(Device::Cuda(ordinal.max(0) as usize)) => {
-            let what = format!("there is no GPU {ordinal} to hand the array over on; dl_device=(1, 0) is the host");
+            let what =
+                format!("there is no GPU {ordinal} to hand the array over on; dl_device=(1, 0) is the host");
             return Err(PyBufferError::new_err(what));
         }
         (CUDA, ordinal) => on_device(py, array, copied, ordinal.max(0) as usize)?,
         other => {
-            let what = format!("arrays are handed over on the host, (1, 0), or on a GPU, (2, n), not on {other:?}");
+            let what =
+                format!("arrays are handed over on the host, (1, 0), or on a GPU, (2, n), not on {other:?}");
             return Err(PyBufferError::new_err(what));
         }
     };
@@ -156,7 +159,13 @@ fn on_device(py: Python<'_>, array: &Array, copied: bool, ordinal: usize) -> PyR
         }
         // SAFETY: the view is of this GPU, complete, and held until the copy is.
         let copy = unsafe {
-            Array::from_device(ordinal, view.address(), view.dtype(), view.shape().clone(), Some(view.strides()))
+            Array::from_device(
+                ordinal,
+                view.address(),
+                view.dtype(),
+                view.shape().clone(),
+                Some(view.strides()),
+            )
         };
         copy?.device_view(ordinal)
     });
@@ -263,7 +272,8 @@ pub fn import(object: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<Array> 
     arguments.set_item("max_version", (1, 0))?;
     if kind == CUDA && number >= 0 && runtime().is_available(Device::Cuda(number as usize)) {
         // The producer puts what it has queued in order before our stream.
-        let stream = computing(py, || crossover::gpu_queue(number as usize)).map_err(|error| raise(&error))?;
+        let stream =
+            computing(py, || crossover::gpu_queue(number as usize)).map_err(|error| raise(&error))?;
         arguments.set_item("stream", stream)?;
         plain.set_item("stream", stream)?;
     } else if !HOST.contains(&kind) {

@@ -12,6 +12,7 @@ mod errors;
 mod events;
 mod functions;
 mod held;
+mod hrr;
 mod index;
 mod kernel;
 mod neighbour;
@@ -37,6 +38,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     }
     events::register(module)?;
     held::register(module)?;
+    hrr::register(module)?;
     kernel::register(module)?;
     neighbour::register(module)?;
     profile::register(module)?;

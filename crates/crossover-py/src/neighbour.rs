@@ -8,12 +8,7 @@ use pyo3::{
     types::{PyDict, PyTuple},
 };
 
-use crate::{
-    array::PyArray,
-    device::computing,
-    dtype,
-    errors::raise,
-};
+use crate::{array::PyArray, device::computing, dtype, errors::raise};
 
 /// Memory of a GPU that somebody looks at; it stays as it is until it is let go.
 #[pyclass(frozen, module = "crossover._native")]

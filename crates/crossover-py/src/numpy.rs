@@ -281,9 +281,8 @@ fn known(array: &Array) -> Array {
 
 fn ndarray<'py>(py: Python<'py>, memory: Exported) -> PyResult<Bound<'py, PyAny>> {
     static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let asarray = ASARRAY.get_or_try_init(py, || {
-        Ok::<_, PyErr>(py.import("numpy")?.getattr("asarray")?.unbind())
-    })?;
+    let asarray =
+        ASARRAY.get_or_try_init(py, || Ok::<_, PyErr>(py.import("numpy")?.getattr("asarray")?.unbind()))?;
     asarray.bind(py).call1((Export { memory },))
 }
 

@@ -78,7 +78,8 @@ impl PyRuntime {
         let found = PyDict::new(py);
         found.set_item("cpu", now.cpu)?;
         found.set_item("process", now.process)?;
-        let gpus = now.gpus.ok().map(|gpus| gpus.into_iter().map(|gpu| (gpu.name, gpu.busy)).collect::<Vec<_>>());
+        let gpus =
+            now.gpus.ok().map(|gpus| gpus.into_iter().map(|gpu| (gpu.name, gpu.busy)).collect::<Vec<_>>());
         found.set_item("gpus", gpus)?;
         Ok(found)
     }
@@ -99,7 +100,8 @@ impl PyRuntime {
     fn on_pressure(&self, callback: Py<PyAny>) -> PressureWatch {
         let subscription = self.0.on_pressure(move |device, event| {
             Python::attach(|py| {
-                let told = pressure(py, &event).and_then(|event| callback.call1(py, (PyDevice(device), event)));
+                let told =
+                    pressure(py, &event).and_then(|event| callback.call1(py, (PyDevice(device), event)));
                 if let Err(error) = told {
                     // It is not the fault of whoever computes.
                     error.write_unraisable(py, Some(callback.bind(py)));

@@ -29,7 +29,8 @@ impl Executor {
             Placement::On(_) | Placement::RoundRobin => false,
         };
         // The first run makes the kernel ready.
-        let executable = prepared.at_home(0).filter(|_| home && !trace::is_watched() && !self.recent().is_on())?;
+        let executable =
+            prepared.at_home(0).filter(|_| home && !trace::is_watched() && !self.recent().is_on())?;
         let mut blocks: SmallVec<[_; 4]> = SmallVec::new();
         for &input in &alone.inputs {
             blocks.push(inputs.get(input as usize)?.at_home()?);

@@ -14,8 +14,8 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use crate::{
-    Buffer, Counts, Decision, Device, Error, Machine, Placement, Prepared, Profile, Recording, Result, Router,
-    Wanted, Why,
+    Buffer, Counts, Decision, Device, Error, Machine, Placement, Prepared, Profile, Recording, Result,
+    Router, Wanted, Why,
     cache::PlanCache,
     counts::Stats,
     fork,

@@ -135,7 +135,9 @@ impl<'a> Run<'a> {
             if again == 1 || !executor.machine().make_room(device, *requested) {
                 let cut = match self.must_stay(launch) {
                     true => Ok(false),
-                    false => executor.launch_in_parts(device, prepared, launch, &mut self.buffers, self.scalars),
+                    false => {
+                        executor.launch_in_parts(device, prepared, launch, &mut self.buffers, self.scalars)
+                    }
                 };
                 match cut {
                     Ok(true) => return Ok(true),

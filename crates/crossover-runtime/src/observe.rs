@@ -1,7 +1,7 @@
 //! What kernels really took: corrections of predicted times, learnt by observing, and whether a device is slower than it was.
 //!
 //! For each kind of kernel, device and half octave of size the table keeps the ratio of observed to predicted time. The first
-//! observation is dropped (caches are cold, machine code is being made), two more make a correction, later ones move it
+//! observation is dropped (caches are cold, machine code is being made), the faster of two more is a correction, later ones move it
 //! slowly. Observations far from the correction count for nothing until four follow each other; then they are the new truth.
 //!
 //! A device that becomes slow altogether is noticed by three kernels in a row; corrections then stay as they are and a
@@ -129,9 +129,9 @@ impl Table {
         let entry = entries.entry(key).or_default();
         (entry.used, entry.seen) = (now, entry.seen.saturating_add(1));
         if entry.seen <= NEEDED {
-            let kept = f64::from(entry.seen - 1);
-            if kept > 0.0 {
-                entry.ratio += (ratio - entry.ratio) / kept;
+            if entry.seen > 1 {
+                // Whatever disturbs a kernel makes it slower.
+                entry.ratio = if entry.seen == 2 { ratio } else { entry.ratio.min(ratio) };
             }
             if entry.seen == NEEDED {
                 self.publish(entry);
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(correction(&table), 1.0);
         let before = table.epoch();
         table.observe(KEY, 3.0);
-        assert_eq!(correction(&table), 2.5);
+        assert_eq!(correction(&table), 2.0, "the faster of two");
         assert!(table.epoch() > before);
     }
 

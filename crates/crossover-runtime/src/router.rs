@@ -578,8 +578,8 @@ impl Router {
 
     /// The assignment that is best by what whole runs took, where any were timed: those count for more than what is predicted.
     ///
-    /// Everything on one device is tried whole if even half of its predicted time would be better than what was seen, on devices that
-    /// are `open`.
+    /// Everything on one device is tried whole if even half of its predicted time would be better than what was seen, or if so much
+    /// was spent meanwhile that a trial costs little, on devices that are `open`.
     fn by_totals(
         &self,
         problem: &Problem<'_>,
@@ -612,7 +612,8 @@ impl Router {
             let all: Devices = smallvec::smallvec![device as u8; problem.nodes.len()];
             let cost = problem.cost(&all);
             let hope = totals.hope(&all).unwrap_or(HALF * cost);
-            if totals.estimate(&all).is_none() && cost.is_finite() && hope < chosen.1 {
+            let is_worth_it = hope < chosen.1 || totals.affords(totals.best(&all).unwrap_or(cost));
+            if totals.estimate(&all).is_none() && cost.is_finite() && is_worth_it {
                 return Some((all, cost, Judged::Trial));
             }
         }

@@ -20,6 +20,9 @@ const MOST: usize = 4;
 const PATIENCE: (u32, u32) = (16, 1024);
 /// How many times faster a way may be than the fastest run of it: all of them may have been disturbed, as few as they were.
 const DISTURBED: f64 = 1.5;
+/// Share of the time spent since the last trial that another one may take, however little it promises: what is believed of a way may
+/// be wrong, and nothing but running it tells.
+const CURIOSITY: f64 = 0.125;
 
 #[derive(Debug, Clone)]
 struct Total {
@@ -60,13 +63,15 @@ pub(crate) struct Totals {
     /// Runs since another way was tried, and how many there are to be.
     runs: u32,
     patience: u32,
+    /// Nanoseconds of those runs.
+    spent: f64,
     /// Whether there is something new to decide about.
     pub stale: bool,
 }
 
 impl Default for Totals {
     fn default() -> Totals {
-        Totals { seen: SmallVec::new(), runs: 0, patience: PATIENCE.0, stale: false }
+        Totals { seen: SmallVec::new(), runs: 0, patience: PATIENCE.0, spent: 0.0, stale: false }
     }
 }
 
@@ -95,28 +100,37 @@ impl Totals {
         let others = self.seen.iter().filter(|total| total.devices != *devices);
         let better = others.filter_map(Total::estimate).any(|other| now - other > needed(now));
         self.stale |= is_first || better;
-        self.runs += 1;
+        (self.runs, self.spent) = if is_first { (0, 0.0) } else { (self.runs + 1, self.spent + took) };
         if self.runs >= self.patience {
             self.reconsider(at, now);
         }
         is_odd
     }
 
-    /// Forgets what is known about a way that may be faster than the one at `at` is now: it may have been disturbed when it was left.
+    /// Whether a trial of a way that takes so long is a small part of what was spent without one.
+    pub fn affords(&self, took: f64) -> bool {
+        SURE as f64 * took <= CURIOSITY * self.spent
+    }
+
+    /// Forgets what is known about ways that may be faster than the one at `at` is now, and asks for a decision: what was left may
+    /// have been disturbed, what was never tried may have been misjudged.
     fn reconsider(&mut self, at: usize, now: f64) {
-        self.runs = 0;
+        let most = (DISTURBED * now).max(CURIOSITY * self.spent / SURE as f64);
         let others = self.seen.iter_mut().enumerate().filter(|&(other, _)| other != at);
-        let is_hopeful = |total: &Total| total.estimate().is_some() && total.best < DISTURBED * now;
-        for (_, total) in others.filter(|(_, total)| is_hopeful(total)) {
+        for (_, total) in others.filter(|(_, total)| total.best < most) {
             (total.samples, total.next) = (SmallVec::new(), 0);
-            self.patience = (2 * self.patience).min(PATIENCE.1);
-            self.stale = true;
         }
+        (self.runs, self.patience, self.stale) = (0, (2 * self.patience).min(PATIENCE.1), true);
     }
 
     /// What an assignment may take if all runs of it were disturbed, however long ago they were.
     pub fn hope(&self, devices: &[u8]) -> Option<f64> {
-        self.seen.iter().find(|total| total.devices[..] == *devices).map(|total| total.best / DISTURBED)
+        self.best(devices).map(|best| best / DISTURBED)
+    }
+
+    /// The fastest run of an assignment, however long ago.
+    pub fn best(&self, devices: &[u8]) -> Option<f64> {
+        self.seen.iter().find(|total| total.devices[..] == *devices).map(|total| total.best)
     }
 
     /// Nanoseconds of an assignment, if it was run often enough.
@@ -200,7 +214,7 @@ mod tests {
                 (0..SURE).for_each(|_| drop(note(&host, 95.0)));
             }
         }
-        assert_eq!(forgotten, [14, 45, 108], "after 16, 32 and 64 runs of either kind");
+        assert_eq!(forgotten, [18, 50, 114], "after 16, 32 and 64 runs");
         assert_eq!(totals.hope(&host), Some(10.0 / DISTURBED));
     }
 
@@ -216,6 +230,20 @@ mod tests {
             }
             assert_eq!(totals.estimate(&[0]).is_none(), again, "{took} instead of 50");
         }
+    }
+
+    #[test]
+    fn whatever_is_believed_of_a_way_it_is_tried_once_that_costs_little() {
+        let mut totals = Totals::default();
+        let mut stale = Vec::new();
+        for run in 1..=200 {
+            totals.note(&on(&[1]), 50.0, |_| 0.0);
+            if std::mem::take(&mut totals.stale) {
+                stale.push((run, totals.affords(200.0)));
+            }
+        }
+        // Three of 200 are an eighth of 96 of 50.
+        assert_eq!(stale, [(3, false), (19, false), (51, false), (115, true)]);
     }
 
     #[test]

@@ -166,16 +166,32 @@
 
 pub use crossover_array::{
     Alert, AlertKind, AlertWatch, Array, Axes, Bound, Builder, Complex, CustomKernel, DType, Device,
-    DeviceMemory, DeviceView, Dims, Effort, Element, Error, Evaluation, GpuLoad, Graph, Grid, Growth, HostMemory, HostView,
-    Hysteresis, Index, Indices, KernelEntry, KernelInputs, KernelOutput, KernelRecord, Key, Kind, Limit,
-    MatrixNorm, NanOrigin, Number, Operand, Origin, Padding, Pinned, Precision, ProcessAlert,
-    ProcessDecision, ProcessKernel, ProcessMemory, ProcessStats, Profile, Recording, Result, Rows, Runtime,
-    RuntimeStats, Scalar, Scatter, Setting, Shape, Side, Simd, Unique, Utilization, bf16, config_files,
-    einsum, eval_all, f16, fft, gpu_gaps, gpu_queue, gpus, io, keepdims, linalg, memory, processes, random, s, signal,
-    with_device,
+    DeviceMemory, DeviceView, Dims, Effort, Element, Error, Evaluation, GpuLoad, Graph, Grid, Growth,
+    HostMemory, HostView, Hysteresis, Index, Indices, KernelEntry, KernelInputs, KernelOutput, KernelRecord,
+    Key, Kind, Launches, Limit, MatrixNorm, NanOrigin, Number, Operand, Origin, Padding, Pinned, Precision,
+    ProcessAlert, ProcessDecision, ProcessKernel, ProcessMemory, ProcessStats, Profile, Recording, Result,
+    Rows, Runtime, RuntimeStats, Scalar, Scatter, Setting, Shape, Side, Simd, Unique, Utilization, bf16,
+    config_files, einsum, eval_all, f16, fft, gpu_gaps, gpu_queue, gpus, io, keepdims, linalg, memory,
+    processes, random, s, signal, with_device,
 };
 /// Graphs, ops, dtypes and the reference interpreter.
 pub use crossover_core as core;
+/// Attention and layers of neural networks, for inference.
+///
+/// ```
+/// use crossover::{nn, prelude::*};
+/// let [q, k, v] = [1, 2, 3].map(|seed| random::normal::<f32>(&Key::new(seed), [1, 2, 16, 8]));
+/// let out = nn::Attention::new().causal().call(&q, &k, &v);
+/// assert_eq!(out.shape().dims(), [1, 2, 16, 8]);
+/// ```
+pub use crossover_nn as nn;
+/// Holographic memory: vectors that are bound, superposed, compared and remembered.
+#[cfg(feature = "hrr")]
+pub use crossover_hrr as hrr;
+/// The examples of the document, as tests.
+#[cfg(all(doctest, feature = "hrr"))]
+#[doc = include_str!("../../../docs/hrr.md")]
+struct HrrDocument;
 /// Plans: what evaluating a graph will run.
 pub use crossover_plan as plan;
 /// Devices, buffers and the executor.

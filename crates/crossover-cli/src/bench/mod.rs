@@ -28,7 +28,7 @@ use crate::{NoGpu, compare, report, tour::disturbance::Snapshot, units};
 /// share of the roofline that is reached (moving every byte at the measured bandwidth, products at the best rate of a product); the spread (distance of the
 /// quartiles, as a share of the median); the first call, cold; and the largest error against float64, as a share of the largest value.
 ///
-/// Suites: `core`, a spread of everything; `seeds`, the headline figures that others state, ours beside them; `grid`, any workload at any
+/// Suites: `core`, a spread of everything; `nn`, neural networks; `seeds`, the headline figures that others state, ours beside them; `grid`, any workload at any
 /// sizes; `memory`, what arrays and expressions take.
 ///
 /// The exit status is 1 when a floor of --require is missed or something is slower than --against, 3 when a floor could not be checked for want
@@ -105,6 +105,8 @@ A floor:                                        docs/benchmarking.md
 enum Suite {
     /// A spread of everything
     Core,
+    /// Neural networks: activations, norms, attention, a transformer layer
+    Nn,
     /// Headline figures that others state
     Seeds,
     /// Any workload at any sizes
@@ -143,6 +145,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
                 "--workload and --param belong to a grid: crossover bench grid --workload gelu --param d=512,1024"
             )
         }
+        Suite::Nn => suites::nn()?,
         Suite::Seeds => suites::seeds()?,
         _ => suites::core(),
     };

@@ -1,4 +1,4 @@
-//! Which workloads are measured at which sizes: `core`, `seeds`, and grids of the user's.
+//! Which workloads are measured at which sizes: `core`, `nn`, `seeds`, and grids of the user's.
 
 use anyhow::{Result, anyhow, bail};
 use crossover::profile::bench::Claim;
@@ -39,9 +39,34 @@ impl Case {
 
 /// A spread of everything: elements, fused expressions, reductions, rows, products, transforms, order, random numbers, tiny work.
 pub fn core() -> Vec<Case> {
-    const LEFT_OUT: [&str; 4] = ["sinusoid", "bind", "superpose", "xor"];
+    const LEFT_OUT: [&str; 6] =
+        ["sinusoid", "bind", "superpose", "xor", "flash_attention", "transformer_layer"];
     let works = workloads::ALL.iter().filter(|work| !LEFT_OUT.contains(&work.name));
     works.map(|work| Case::new(work, Params::new())).collect()
+}
+
+/// Neural networks: activations, norms, attention as one kernel and spelled out, a transformer layer.
+pub fn nn() -> Result<Vec<Case>> {
+    const SIZES: &[(&str, &[(&str, u64)])] = &[
+        ("gelu", &[("batch", 4096), ("d", 1024)]),
+        ("linear_gelu", &[("batch", 1024), ("d", 512), ("out", 768)]),
+        ("layer_norm", &[("batch", 1024), ("d", 768)]),
+        ("softmax", &[("batch", 4096), ("d", 1024)]),
+        ("attention", &[("batch", 1), ("heads", 12), ("n", 1024), ("d", 64)]),
+        ("flash_attention", &[("batch", 1), ("heads", 12), ("n", 1024), ("d", 64)]),
+        ("flash_attention", &[("batch", 1), ("heads", 8), ("n", 1024), ("d", 128)]),
+        ("flash_attention", &[("batch", 8), ("heads", 12), ("n", 2048), ("d", 64)]),
+        ("transformer_layer", &[("batch", 4), ("n", 128), ("d", 768), ("heads", 12)]),
+        ("transformer_layer", &[("batch", 32), ("n", 128), ("d", 768), ("heads", 12)]),
+    ];
+    let mut cases = Vec::new();
+    for (name, given) in SIZES {
+        let given: Params = given.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        // Seconds each on a few cores.
+        let heavy = given.get("batch") == Some(&8) || given.get("batch") == Some(&32);
+        cases.push(Case { heavy, ..Case::new(find(name)?, given) });
+    }
+    Ok(cases)
 }
 
 /// A headline of a seed: workload, numbers, who states it, seconds before and after, times faster, what these are, fusion, heavy.
@@ -134,6 +159,17 @@ const HEADLINES: &[Headline] = &[
         false,
     ),
     ("layer_norm", &[("batch", 1024), ("d", 768)], "003", None, None, Some(3.78), FUSED, true, false),
+    (
+        "flash_attention",
+        &[("batch", 8), ("heads", 12), ("n", 2048), ("d", 64)],
+        "003",
+        None,
+        None,
+        Some(4.0),
+        "all scores in memory to one kernel",
+        false,
+        true,
+    ),
     ("gram_f64", &[("n", 5000)], "004", None, None, None, "asks for the ratio, states none", false, true),
 ];
 
@@ -141,10 +177,6 @@ const HEADLINES: &[Headline] = &[
 pub const NOT_YET: &[(&str, &str)] = &[
     ("001 memory transfer, 10 ms to 1 ms", "states no size"),
     ("002 graph algorithm of 10,000, 9019 ms to 71.87 ms", "there is no module of graph algorithms"),
-    (
-        "003 flash attention, 4.00×",
-        "there is no attention kernel yet; `crossover bench memory` has the plain one",
-    ),
 ];
 
 /// The headline figures of the seeds.
@@ -249,7 +281,7 @@ mod tests {
 
     #[test]
     fn names_of_a_suite_are_there_once() {
-        for cases in [core(), seeds().unwrap()] {
+        for cases in [core(), nn().unwrap(), seeds().unwrap()] {
             let mut names: Vec<_> = cases.iter().map(|case| case.name.clone()).collect();
             names.sort();
             names.dedup();

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crossover::{
     Array, Complex, DType, fft, keepdims,
+    nn::{self, Module, TransformerLayer},
     random::{self, Key},
 };
 
@@ -74,6 +75,22 @@ pub fn attention(q: &Array, k: &Array, v: &Array) -> Array {
     let d = q.shape().dims().last().copied().unwrap_or(1);
     let scores = q.matmul(&k.swap_axes(-1, -2)) * (1.0 / (d as f64).sqrt());
     scores.softmax(-1).matmul(v)
+}
+
+/// A transformer layer with its parameters as operands. Attention has no float64, so nothing wider says how wrong it is.
+fn transformer(s: &Sizes, x: &[Array]) -> Array {
+    if x[0].dtype() == DType::F64 {
+        let narrow: Vec<Array> = x.iter().map(|array| array.astype(DType::F32)).collect();
+        return transformer(s, &narrow).astype(DType::F64);
+    }
+    let mut layer = TransformerLayer::new(&Key::new(2), s.get("d"), s.get("heads"), 4 * s.get("d"));
+    let mut given = x[1..].iter();
+    layer.each_mut(&mut |_, array| {
+        if let Some(x) = given.next() {
+            *array = x.clone();
+        }
+    });
+    layer.forward(&x[0])
 }
 
 /// Circular convolution of every pair of rows, by way of the transform.
@@ -202,6 +219,35 @@ pub const ALL: &[Workload] = &[
         },
         work: |_, x, _| attention(&x[0], &x[1], &x[2]),
         has_wider: true,
+    },
+    Workload {
+        name: "flash_attention",
+        about: "the same as one kernel, without scores in memory",
+        params: &[("batch", 1), ("heads", 12), ("n", 512), ("d", 64)],
+        operands: |s| {
+            let shape = [s.get("batch"), s.get("heads"), s.get("n"), s.get("d")];
+            [1, 2, 3].map(|seed| normal(seed, &shape)).into()
+        },
+        work: |_, x, _| match x[0].dtype() {
+            // The kernel has no float64; what says how wrong it is spells it out.
+            DType::F64 => attention(&x[0], &x[1], &x[2]),
+            _ => nn::attention(&x[0], &x[1], &x[2]),
+        },
+        has_wider: true,
+    },
+    Workload {
+        name: "transformer_layer",
+        about: "attention and feed-forward with norms before each",
+        params: &[("batch", 4), ("n", 128), ("d", 768), ("heads", 12)],
+        operands: |s| {
+            let d = s.get("d");
+            let mut out = vec![normal(1, &[s.get("batch"), s.get("n"), d])];
+            let layer = TransformerLayer::new(&Key::new(2), d, s.get("heads"), 4 * d);
+            out.extend(layer.parameters().into_iter().map(|(_, array)| array));
+            out
+        },
+        work: |s, x, _| transformer(s, x),
+        has_wider: false,
     },
     Workload {
         name: "fft",

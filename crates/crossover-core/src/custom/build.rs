@@ -6,7 +6,8 @@ use std::{
 };
 
 use super::{
-    Closure, CustomKernel, Definition, Each, Form, Grid, Inputs, LaunchRule, Output, Parameter, ShapeRule,
+    Closure, CustomKernel, Definition, Each, Form, Inputs, Launches, Output, Parameter, PieceRule, ShapeRule,
+    Variant, Work, WorkRule,
 };
 use crate::{DType, Error, Result, Shape};
 
@@ -55,7 +56,9 @@ pub struct Builder {
     outputs: Vec<Parameter>,
     shape: Option<Box<ShapeRule>>,
     closure: Option<Box<Closure>>,
-    cuda: Option<(String, Box<LaunchRule>)>,
+    cuda: Vec<Variant>,
+    pieces: Option<Box<PieceRule>>,
+    work: Option<Box<WorkRule>>,
     elementwise: Option<Elementwise>,
     zeroed: bool,
 }
@@ -68,7 +71,9 @@ impl Builder {
             outputs: Vec::new(),
             shape: None,
             closure: None,
-            cuda: None,
+            cuda: Vec::new(),
+            pieces: None,
+            work: None,
             elementwise: None,
             zeroed: false,
         }
@@ -121,19 +126,46 @@ impl Builder {
         self
     }
 
+    /// Lets the CPU do the work in pieces, on all of its threads: the rule gives the elements of a piece for the shapes of
+    /// operands and result. The closure is called for one piece after another, in any order, with the piece alone as its
+    /// output; [`Output::start`] says which it is. The last piece may be shorter, and one call may be for everything.
+    pub fn pieces(mut self, rule: impl Fn(&[&Shape], &Shape) -> usize + Send + Sync + 'static) -> Builder {
+        self.pieces = Some(Box::new(rule));
+        self
+    }
+
+    /// What there is to do for the shapes of operands and result, by which placement judges the kernel.
+    pub fn work(mut self, rule: impl Fn(&[&Shape], &Shape) -> Work + Send + Sync + 'static) -> Builder {
+        self.work = Some(Box::new(rule));
+        self
+    }
+
     /// The work on a GPU: CUDA C++ with a function `extern "C" __global__ void NAME` of the kernel's name, and its launch for
-    /// the shapes of operands and result.
+    /// the shapes of operands and result: a [`Grid`](super::Grid), or [`Launches`] of several entry points.
     ///
-    /// The function takes a pointer to the elements of each operand (`const`), a pointer to those of the result, and a `long
-    /// long` for each [`Grid::argument`]; the compiler checks that. Elements are row-major without gaps, and the first lies
-    /// at a multiple of 256 bytes. Pointers are to `unsigned char` for `bool`, `unsigned short` for 16-bit floats,
-    /// `xo_complex<float>` and `xo_complex<double>` (members `re`, `im`) for complex numbers.
-    pub fn cuda(
-        mut self,
+    /// The function takes a pointer to the elements of each operand (`const`), a pointer to those of the result, one to
+    /// scratch memory if there is any, and one parameter for each [`Argument`](super::Argument) of the grid; the compiler checks
+    /// that. Elements are row-major without gaps, and the first lies at a multiple of 256 bytes. Pointers are to `unsigned char`
+    /// for `bool`, `unsigned short` for 16-bit floats, `xo_complex<float>` and `xo_complex<double>` (members `re`, `im`) for
+    /// complex numbers.
+    pub fn cuda<L: Into<Launches>>(
+        self,
         source: &str,
-        launch: impl Fn(&[&Shape], &Shape) -> Grid + Send + Sync + 'static,
+        launch: impl Fn(&[&Shape], &Shape) -> L + Send + Sync + 'static,
     ) -> Builder {
-        self.cuda = Some((source.to_string(), Box::new(launch)));
+        self.cuda_since(0, source, launch)
+    }
+
+    /// As [`cuda`](Builder::cuda), for devices of at least this compute capability, 90 for 9.0. Of several sources a device
+    /// runs the one that asks for most; one for which there is none leaves the work to the CPU.
+    pub fn cuda_since<L: Into<Launches>>(
+        mut self,
+        capability: u32,
+        source: &str,
+        launch: impl Fn(&[&Shape], &Shape) -> L + Send + Sync + 'static,
+    ) -> Builder {
+        let rule = Box::new(move |inputs: &[&Shape], output: &Shape| launch(inputs, output).into());
+        self.cuda.push(Variant { capability, source: source.to_string(), rule });
         self
     }
 
@@ -168,8 +200,8 @@ impl Builder {
         }
         let (closure, form) = match (self.elementwise, self.closure) {
             (Some(each), None) => {
-                if self.shape.is_some() || self.cuda.is_some() || self.zeroed {
-                    let what = "is elementwise, so `shape`, `cuda` and `zeroed` do not apply";
+                if self.shape.is_some() || !self.cuda.is_empty() || self.zeroed || self.pieces.is_some() {
+                    let what = "is elementwise, so `shape`, `cuda`, `pieces` and `zeroed` do not apply";
                     return Err(wrong(what.to_string()));
                 }
                 check_types(name, &self.inputs, &output, &each)?;
@@ -177,7 +209,15 @@ impl Builder {
             }
             (None, Some(closure)) => {
                 let shape = self.shape.ok_or_else(|| wrong("has no shape rule; call `shape`".to_string()))?;
-                (closure, Form::Whole { shape, cuda: self.cuda, zeroed: self.zeroed })
+                let mut cuda = self.cuda;
+                cuda.sort_by_key(|variant| variant.capability);
+                if let Some(two) = cuda.windows(2).find(|two| two[0].capability == two[1].capability) {
+                    let capability = two[0].capability;
+                    return Err(wrong(format!(
+                        "has two CUDA sources for compute capability {capability}; give each its own"
+                    )));
+                }
+                (closure, Form::Whole { shape, cuda, pieces: self.pieces, zeroed: self.zeroed })
             }
             (Some(_), Some(_)) => {
                 return Err(wrong("has both `elementwise` and `cpu`; call one".to_string()));
@@ -186,7 +226,7 @@ impl Builder {
                 return Err(wrong("does nothing on the CPU; call `elementwise` or `cpu`".to_string()));
             }
         };
-        let definition = Definition { name, inputs: self.inputs, output, closure, form };
+        let definition = Definition { name, inputs: self.inputs, output, closure, work: self.work, form };
         Ok(CustomKernel { definition: Arc::new(definition) })
     }
 }
@@ -227,7 +267,7 @@ fn checked_name(name: &str) -> Result<&'static str> {
 }
 
 /// Whether text can be a name in CUDA C++ that none of ours is. Keywords are left to the compiler.
-fn is_identifier(text: &str) -> bool {
+pub(super) fn is_identifier(text: &str) -> bool {
     let starts = text.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
     starts
         && text.len() <= LONGEST
@@ -237,7 +277,7 @@ fn is_identifier(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::Grid, *};
 
     fn twice(inputs: &[(&str, DType)], output: &str) -> Result<CustomKernel> {
         let start = CustomKernel::builder("twice").output(output, DType::F32);
@@ -268,6 +308,14 @@ mod tests {
         for (builder, message) in [
             (base(), "base: does nothing on the CPU"),
             (base().cpu(|_, _| Ok(())), "base: has no shape rule"),
+            (
+                base()
+                    .shape(|shapes| Ok(shapes[0].clone()))
+                    .cpu(|_, _| Ok(()))
+                    .cuda_since(90, "", |_, _| Grid::covering(1, 1))
+                    .cuda_since(90, "", |_, _| Grid::covering(1, 1)),
+                "base: has two CUDA sources for compute capability 90",
+            ),
             (base().output("more", F32).cpu(|_, _| Ok(())), "base: has 2 outputs"),
             (base().elementwise("", |x: f32| x).zeroed(), "base: is elementwise"),
             (base().elementwise("", |x: f32| x).cpu(|_, _| Ok(())), "base: has both"),

@@ -13,7 +13,9 @@
 mod build;
 mod each;
 mod grid;
+mod map;
 mod values;
+mod work;
 
 use std::{
     any::Any,
@@ -28,8 +30,10 @@ use smallvec::SmallVec;
 pub use self::{
     build::Builder,
     each::Each,
-    grid::Grid,
+    grid::{Argument, Grid, Launches},
+    map::{Part, Swizzle, TensorMap},
     values::{Inputs, Output, Room, Values},
+    work::Work,
 };
 use crate::{DType, Error, Result, Shape, graph::Type};
 
@@ -44,14 +48,23 @@ pub struct Parameter {
 
 type Closure = dyn Fn(&Inputs<'_>, &mut Output<'_>) -> Result<()> + Send + Sync;
 type ShapeRule = dyn Fn(&[&Shape]) -> Result<Shape, String> + Send + Sync;
-type LaunchRule = dyn Fn(&[&Shape], &Shape) -> Grid + Send + Sync;
+type LaunchRule = dyn Fn(&[&Shape], &Shape) -> Launches + Send + Sync;
+type PieceRule = dyn Fn(&[&Shape], &Shape) -> usize + Send + Sync;
+type WorkRule = dyn Fn(&[&Shape], &Shape) -> Work + Send + Sync;
+
+/// CUDA source for devices of at least a compute capability.
+struct Variant {
+    capability: u32,
+    source: String,
+    rule: Box<LaunchRule>,
+}
 
 /// How the work is given.
 enum Form {
     /// A CUDA statement over one element of each operand.
     Elementwise { body: String },
-    /// A CUDA kernel over all elements, if there is one.
-    Whole { shape: Box<ShapeRule>, cuda: Option<(String, Box<LaunchRule>)>, zeroed: bool },
+    /// CUDA kernels over all elements, by ascending capability.
+    Whole { shape: Box<ShapeRule>, cuda: Vec<Variant>, pieces: Option<Box<PieceRule>>, zeroed: bool },
 }
 
 struct Definition {
@@ -59,6 +72,7 @@ struct Definition {
     inputs: Vec<Parameter>,
     output: Parameter,
     closure: Box<Closure>,
+    work: Option<Box<WorkRule>>,
     form: Form,
 }
 
@@ -128,29 +142,43 @@ impl CustomKernel {
         }
     }
 
-    /// The CUDA source of a whole kernel, where it has one.
-    pub fn source(&self) -> Option<&str> {
-        match &self.definition.form {
-            Form::Whole { cuda: Some((source, _)), .. } => Some(source),
-            _ => None,
-        }
-    }
-
     /// Whether the result's memory is zeroed before the kernel runs.
     pub fn is_zeroed(&self) -> bool {
         matches!(self.definition.form, Form::Whole { zeroed: true, .. })
     }
 
-    /// How the CUDA source is launched for these shapes; `None` without one.
-    pub fn grid(&self, inputs: &[&Shape], output: &Shape) -> Result<Option<Grid>> {
+    /// The CUDA source for a device of a compute capability (90 for 9.0), and its launches for these shapes; `None` where the
+    /// host does the work.
+    pub fn program(
+        &self,
+        capability: u32,
+        inputs: &[&Shape],
+        output: &Shape,
+    ) -> Result<Option<(&str, Launches)>> {
+        let Form::Whole { cuda, .. } = &self.definition.form else { return Ok(None) };
+        let Some(variant) = cuda.iter().rfind(|variant| variant.capability <= capability) else {
+            return Ok(None);
+        };
+        let launches = self.guarded("launch rule", || (variant.rule)(inputs, output))?;
+        launches.check().map_err(|what| self.failed("launch rule", what))?;
+        Ok(Some((&variant.source, launches)))
+    }
+
+    /// Elements of a piece on the CPU, of which threads take one after another; `None` for a kernel that is one call.
+    pub fn piece(&self, inputs: &[&Shape], output: &Shape) -> Result<Option<usize>> {
         match &self.definition.form {
-            Form::Whole { cuda: Some((_, rule)), .. } => {
-                let grid = self.guarded("launch rule", || rule(inputs, output))?;
-                grid.check().map_err(|what| self.failed("launch rule", what))?;
-                Ok(Some(grid))
+            Form::Whole { pieces: Some(rule), .. } => {
+                Ok(Some(self.guarded("piece rule", || rule(inputs, output))?.max(1)))
             }
             _ => Ok(None),
         }
+    }
+
+    /// What there is to do for these shapes; `None` where nobody has said so.
+    pub fn work(&self, inputs: &[&Shape], output: &Shape) -> Option<Work> {
+        let rule = self.definition.work.as_ref()?;
+        // A rule that panics says nothing.
+        self.guarded("work rule", || rule(inputs, output)).ok()
     }
 
     /// The type of the result, or what is wrong with the operands. Elementwise operands have equal shapes here; see
@@ -186,8 +214,19 @@ impl CustomKernel {
 
     /// Runs the closure: over all elements, or, for an elementwise kernel, over as many of each as there are.
     pub fn run(&self, inputs: &[Values<'_>], shape: &Shape, output: &mut [u8]) -> Result<()> {
+        self.run_piece(inputs, shape, 0, output)
+    }
+
+    /// Runs the closure for the elements of the result from a position on.
+    pub fn run_piece(
+        &self,
+        inputs: &[Values<'_>],
+        shape: &Shape,
+        start: usize,
+        output: &mut [u8],
+    ) -> Result<()> {
         let inputs = Inputs { op: self.name(), values: inputs };
-        let mut output = Output { op: self.name(), dtype: self.output().dtype, shape, bytes: output };
+        let mut output = Output { op: self.name(), dtype: self.output().dtype, shape, start, bytes: output };
         let computed = self.guarded("CPU closure", || (self.definition.closure)(&inputs, &mut output))?;
         computed.map_err(|error| match error {
             // What the closure says about its own operands names the kernel already.
@@ -338,7 +377,8 @@ mod tests {
     fn launches_are_checked() {
         let kernel = halves();
         let shape = Shape::from([1000]);
-        let grid = kernel.grid(&[&shape], &shape).unwrap().unwrap();
+        let (_, launches) = kernel.program(75, &[&shape], &shape).unwrap().unwrap();
+        let grid = &launches.grids()[0];
         assert_eq!((grid.blocks(), grid.threads()), ([8, 1, 1], [128, 1, 1]));
         let wide = CustomKernel::builder("wide")
             .input("x", DType::I32)
@@ -348,8 +388,60 @@ mod tests {
             .cuda("", |_, _| Grid::new([1, 1, 1], [64, 32, 1]))
             .build()
             .unwrap();
-        let error = wide.grid(&[&shape], &shape).unwrap_err();
+        let error = wide.program(75, &[&shape], &shape).unwrap_err();
         assert!(error.to_string().contains("2048 threads per block, and 1024 is the most"), "{error}");
+    }
+
+    #[test]
+    fn a_device_runs_the_source_that_asks_for_most_of_it() {
+        let kernel = CustomKernel::builder("by_device")
+            .input("x", DType::I32)
+            .output("out", DType::I32)
+            .shape(|shapes| Ok(shapes[0].clone()))
+            .cpu(|_, _| Ok(()))
+            .cuda_since(90, "hopper", |_, out| Grid::covering(out.size(), 128).resident(1))
+            .cuda_since(80, "ampere", |_, out| {
+                Launches::from(Grid::covering(out.size(), 64))
+                    .then(Grid::covering(1, 1).entry("join"))
+                    .scratch(64)
+            })
+            .build()
+            .unwrap();
+        let shape = Shape::from([1000]);
+        let source = |capability| {
+            let made = kernel.program(capability, &[&shape], &shape).unwrap();
+            made.map(|(source, launches)| (source.to_string(), launches))
+        };
+        assert_eq!(source(75), None);
+        let (text, launches) = source(86).unwrap();
+        assert_eq!((&*text, launches.grids().len(), launches.scratch_bytes()), ("ampere", 2, 64));
+        assert_eq!(launches.grids()[1].entry_name(), Some("join"));
+        let (text, launches) = source(90).unwrap();
+        assert_eq!((&*text, launches.grids()[0].blocks_on(4)), ("hopper", [4, 1, 1]));
+    }
+
+    #[test]
+    fn pieces_know_where_they_start_and_work_is_told() {
+        let kernel = CustomKernel::builder("places")
+            .input("x", DType::I32)
+            .output("out", DType::I32)
+            .shape(|shapes| Ok(shapes[0].clone()))
+            .pieces(|_, out| out.size() / 4)
+            .work(|_, out| Work { products: out.size() as u64, functions: 1, ..Work::default() })
+            .cpu(|_, output| {
+                let start = output.start();
+                output.slice::<i32>()?.iter_mut().enumerate().for_each(|(i, x)| *x = (start + i) as i32);
+                Ok(())
+            })
+            .build()
+            .unwrap();
+        let shape = Shape::from([8]);
+        assert_eq!(kernel.piece(&[&shape], &shape).unwrap(), Some(2));
+        assert_eq!(kernel.work(&[&shape], &shape).unwrap().flops(), 8 + 16);
+        let mut out = Room::new(&[0; 8]);
+        kernel.run_piece(&[], &shape, 6, out.bytes_mut()).unwrap();
+        assert_eq!(out.bytes(), [6, 0, 0, 0, 7, 0, 0, 0]);
+        assert_eq!(run(&kernel, &[0; 4]).unwrap(), [0, 1]);
     }
 
     #[test]

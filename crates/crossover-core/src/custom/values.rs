@@ -91,16 +91,23 @@ pub struct Output<'a> {
     pub(super) op: &'static str,
     pub(super) dtype: DType,
     pub(super) shape: &'a Shape,
+    pub(super) start: usize,
     pub(super) bytes: &'a mut [u8],
 }
 
 impl Output<'_> {
+    /// The position, row-major, of the first element of [`slice`](Output::slice): 0 unless the kernel works in
+    /// [pieces](super::Builder::pieces).
+    pub fn start(&self) -> usize {
+        self.start
+    }
+
     /// The shape, as the shape rule gave it.
     pub fn shape(&self) -> &Shape {
         self.shape
     }
 
-    /// The elements, row-major. They hold anything before they are written, unless the kernel is
+    /// The elements, row-major; of a kernel that works in pieces, those of the piece. They hold anything before they are written, unless the kernel is
     /// [zeroed](super::Builder::zeroed).
     pub fn slice<T: Element>(&mut self) -> Result<&mut [T]> {
         let (op, dtype) = (self.op, self.dtype);

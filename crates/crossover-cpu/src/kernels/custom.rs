@@ -1,10 +1,10 @@
 //! Kernels that users write: their closures on our memory.
 //!
-//! A whole kernel is one call on the caller's thread, which may start threads of its own. An elementwise one is called for
-//! pieces on all threads; operands whose elements do not lie side by side are gathered first.
+//! A whole kernel is one call on the caller's thread, which may start threads of its own, or one for each of the pieces that
+//! it asks for, on all threads. An elementwise one is called for pieces on all threads; operands whose elements do not lie side by side are gathered first.
 #![allow(unsafe_code)]
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use crossover_core::{
     Shape,
@@ -94,7 +94,8 @@ impl Custom {
         }
     }
 
-    fn whole(&self, inputs: &[Block], output: usize) -> crossover_core::Result<()> {
+    /// A whole kernel, or a range of elements of its result.
+    fn whole(&self, inputs: &[Block], output: usize, range: Range<usize>) -> crossover_core::Result<()> {
         let values: SmallVec<[Values<'_>; 4]> = self
             .operands
             .iter()
@@ -114,22 +115,21 @@ impl Custom {
                 Values::new(operand.dtype, &layout.shape, bytes)
             })
             .collect();
-        let bytes = self.shape.size() * self.kernel.output().dtype.size();
-        // SAFETY: `Launch::new` has checked that the result has room; it is ours until the kernel has run.
-        let out = unsafe { std::slice::from_raw_parts_mut(output as *mut u8, bytes) };
+        let size = self.kernel.output().dtype.size();
+        // SAFETY: `Launch::new` has checked that the result has room; it is ours until the kernel has run, and ranges do not
+        // overlap.
+        let out = unsafe {
+            let start = (output as *mut u8).add(range.start * size);
+            std::slice::from_raw_parts_mut(start, range.len() * size)
+        };
         if self.kernel.is_zeroed() {
             out.fill(0);
         }
-        self.kernel.run(&values, &self.shape, out)
+        self.kernel.run_piece(&values, &self.shape, range.start, out)
     }
 
     /// One piece of an elementwise kernel.
-    fn piece(
-        &self,
-        inputs: &[Block],
-        output: usize,
-        range: std::ops::Range<usize>,
-    ) -> crossover_core::Result<()> {
+    fn piece(&self, inputs: &[Block], output: usize, range: Range<usize>) -> crossover_core::Result<()> {
         let mut rooms: SmallVec<[Room; 4]> = self.sources.iter().map(|_| Room::default()).collect();
         let size = self.kernel.output().dtype.size();
         for start in range.clone().step_by(TILE) {
@@ -169,7 +169,15 @@ impl Executable for Custom {
     fn run(&self, launch: &Launch<'_>) -> Result<()> {
         let (inputs, output) = (launch.inputs(), launch.outputs()[0].address.0 as usize);
         let first: Mutex<Option<crossover_core::Error>> = Mutex::new(None);
-        let (units, grain) = if self.kernel.is_elementwise() { (self.shape.size(), GRAIN) } else { (1, 1) };
+        let total = self.shape.size();
+        let shapes: SmallVec<[&Shape; 4]> = self.operands.iter().map(|o| &o.layout.shape).collect();
+        let piece = self.kernel.piece(&shapes, &self.shape)?;
+        let (units, grain) = match piece {
+            _ if self.kernel.is_elementwise() => (total, GRAIN),
+            // A kernel may want to look at operands even if there is nothing to write.
+            Some(each) if total > 0 => (total.div_ceil(each), 1),
+            _ => (1, 1),
+        };
         self.threads.each(units, grain, |range| {
             if first.lock().is_some() {
                 return;
@@ -177,7 +185,11 @@ impl Executable for Custom {
             let done = if self.kernel.is_elementwise() {
                 self.piece(inputs, output, range)
             } else {
-                self.whole(inputs, output)
+                let each = piece.unwrap_or(total);
+                range.into_iter().try_for_each(|unit| {
+                    let start = (unit * each).min(total);
+                    self.whole(inputs, output, start..(start + each).min(total))
+                })
             };
             if let Err(error) = done {
                 first.lock().get_or_insert(error);

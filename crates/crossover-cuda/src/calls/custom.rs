@@ -1,29 +1,31 @@
-//! Kernels that users write: their source between text of ours, and their launch.
+//! Kernels that users write: their source between text of ours, and how it comes through the compiler. See [`Launched`] for what
+//! runs then.
 //!
 //! What always holds: the compiler's messages name lines of the user's source; a kernel whose parameters do not fit its signature
 //! does not compile; a source that does not compile is an error of the evaluation, and never a reason to compute on the host.
 
-#![allow(unsafe_code)]
-
-use std::{ffi::c_void, sync::Arc};
+use std::sync::Arc;
 
 use crossover_codegen::{Words, elements};
 use crossover_core::{
     DType, Shape,
-    custom::{CustomKernel, Grid},
+    custom::{Argument, CustomKernel, Grid, Launches, Part},
 };
 use crossover_plan::kernel::Call;
-use crossover_runtime::{Coming, Error, Executable, KernelRecord, Launch, Result};
+use crossover_runtime::{Coming, Error, Executable, KernelRecord, Result};
 use smallvec::SmallVec;
 
 use super::{
+    launched::{Entry, Launched},
     own::OwnCall,
     program::{Cells, Program, blocks},
     views::{is_wide, merge},
 };
-use crate::{Module, backend::Open, compiler::Compilation, queue::Function};
+use crate::{backend::Open, compiler::Compilation};
 
 const VIEWS: &str = include_str!("../kernels/views.cuh");
+/// What a tensor map is in a source.
+const MAP: &str = "struct alignas(64) xo_tensor_map {\n    unsigned long long words[16];\n};\n";
 /// Threads of a block of an elementwise kernel, and elements that each takes.
 const THREADS: usize = 256;
 const EACH: usize = 4;
@@ -105,13 +107,18 @@ extern \"C\" __global__ void __launch_bounds__({THREADS}) {name}(
 }
 
 /// The text of a whole kernel: the user's source, and a check of what it declares.
-fn whole(kernel: &CustomKernel, source: &str, arguments: usize) -> String {
+fn whole(kernel: &CustomKernel, source: &str, launches: &Launches) -> String {
     let (mut text, words) = opening(kernel, false);
-    let (name, count) = (kernel.name(), kernel.inputs().len());
-    let mut parameters: Vec<String> = words[..count].iter().map(|w| format!("const {}*", w.memory)).collect();
-    parameters.push(format!("{}*", words[count].memory));
-    parameters.extend(std::iter::repeat_n("long long".to_string(), arguments));
-    let parameters = parameters.join(", ");
+    let count = kernel.inputs().len();
+    let mut pointers: Vec<String> = words[..count].iter().map(|w| format!("const {}*", w.memory)).collect();
+    pointers.push(format!("{}*", words[count].memory));
+    if launches.scratch_bytes() > 0 {
+        pointers.push("unsigned char*".to_string());
+    }
+    let arguments = || launches.grids().iter().flat_map(Grid::arguments);
+    if arguments().any(|argument| matches!(argument, Argument::Map(_))) {
+        text.push_str(MAP);
+    }
     text.push_str(&format!(
         "#line 1 \"{}\"
 {source}
@@ -124,15 +131,41 @@ template <typename A>
 struct xo_same<A, A> {{
     static constexpr bool value = true;
 }};
-static_assert(
-    xo_same<decltype(&{name}), void (*)({parameters})>::value,
-    \"by its signature and launch, {name} is declared extern C __global__ void {name}({parameters})\");
-// Fails if it was declared without extern C.
-extern \"C\" __global__ void {name}({parameters});
 ",
         file(kernel)
     ));
+    let mut checked: SmallVec<[&str; 4]> = SmallVec::new();
+    for grid in launches.grids() {
+        let name = grid.entry_name().unwrap_or(kernel.name());
+        if !checked.contains(&name) {
+            checked.push(name);
+            text.push_str(&declared(name, &pointers, grid));
+        }
+    }
     text
+}
+
+/// A check of what an entry point is declared as.
+fn declared(name: &str, pointers: &[String], grid: &Grid) -> String {
+    let (mut types, mut parameters) = (pointers.to_vec(), pointers.to_vec());
+    for argument in grid.arguments() {
+        let (ty, parameter) = match argument {
+            Argument::Float(_) => ("float", "float"),
+            Argument::Map(_) => ("xo_tensor_map", "const __grid_constant__ xo_tensor_map"),
+            _ => ("long long", "long long"),
+        };
+        types.push(ty.to_string());
+        parameters.push(parameter.to_string());
+    }
+    let (types, parameters) = (types.join(", "), parameters.join(", "));
+    format!(
+        "static_assert(
+    xo_same<decltype(&{name}), void (*)({types})>::value,
+    \"by its signature and launch, {name} is declared extern C __global__ void {name}({parameters})\");
+// Fails if it was declared without extern C.
+extern \"C\" __global__ void {name}({parameters});
+"
+    )
 }
 
 /// The shapes of a call's operands.
@@ -140,20 +173,20 @@ fn shapes(call: &Call) -> SmallVec<[&Shape; 4]> {
     call.operands.iter().map(|o| &o.layout.shape).collect()
 }
 
-/// The text of a call; `None` if the kernel has no CUDA source.
-pub(super) fn text(call: &Call, kernel: &CustomKernel) -> Result<Option<String>> {
+/// The text of a call on a device of a compute capability; `None` if the kernel has no CUDA source for it.
+pub(super) fn text(call: &Call, kernel: &CustomKernel, capability: u32) -> Result<Option<String>> {
     if let Some(program) = elementwise(call, kernel) {
         return Ok(Some(program.text));
     }
-    let grid = kernel.grid(&shapes(call), &call.layout.shape)?;
-    Ok(kernel.source().zip(grid).map(|(source, grid)| whole(kernel, source, grid.arguments().len())))
+    let made = kernel.program(capability, &shapes(call), &call.layout.shape)?;
+    Ok(made.map(|(source, launches)| whole(kernel, source, &launches)))
 }
 
 /// How a kernel is launched.
 #[derive(Debug)]
 enum Start {
     Elementwise(Program),
-    Whole(Grid),
+    Whole(Launches),
 }
 
 /// A kernel on its way through the compiler.
@@ -170,22 +203,19 @@ struct ComingCustom {
 
 /// Starts to compile a call.
 pub(super) fn begin(open: &Arc<Open>, call: &Call, kernel: &CustomKernel) -> Result<Box<dyn Coming>> {
+    let bytes = call.layout.shape.size() * call.dtype.size();
     let (text, start) = match elementwise(call, kernel) {
         Some(program) => (program.text.clone(), Start::Elementwise(program)),
         None => {
-            let grid = kernel.grid(&shapes(call), &call.layout.shape)?;
-            let Some((source, grid)) = kernel.source().zip(grid) else {
+            let capability = open.gpu.capability();
+            let made = kernel.program(capability, &shapes(call), &call.layout.shape)?;
+            let Some((source, launches)) = made else {
                 let what = format!("the custom kernel {}: it has no CUDA source", kernel.name());
                 return Err(Error::Unsupported { device: open.gpu.name().to_string(), what });
             };
-            let most = open.gpu.limits().shared;
-            if grid.shared_bytes() > most {
-                let (asked, device) = (grid.shared_bytes(), open.gpu.name());
-                let what =
-                    format!("asks for {asked} bytes of shared memory per block, and {device} has {most}");
-                return Err(refused(kernel, what));
-            }
-            (whole(kernel, source, grid.arguments().len()), Start::Whole(grid))
+            let sizes = call.operands.iter().map(|o| o.layout.shape.size() * o.dtype.size());
+            check(open, kernel, &launches, &sizes.collect::<Vec<_>>(), bytes)?;
+            (whole(kernel, source, &launches), Start::Whole(launches))
         }
     };
     Ok(Box::new(ComingCustom {
@@ -193,9 +223,42 @@ pub(super) fn begin(open: &Arc<Open>, call: &Call, kernel: &CustomKernel) -> Res
         kernel: kernel.clone(),
         start,
         compilation: open.compiler.begin(&text),
-        bytes: call.layout.shape.size() * call.dtype.size(),
+        bytes,
         offsets: call.operands.iter().map(|o| (o.layout.offset * o.dtype.size()) as u64).collect(),
     }))
+}
+
+/// What this device cannot launch, and maps of more than there is.
+fn check(
+    open: &Open,
+    kernel: &CustomKernel,
+    launches: &Launches,
+    operands: &[usize],
+    result: usize,
+) -> Result<()> {
+    let (most, device) = (open.gpu.limits().shared, open.gpu.name());
+    for grid in launches.grids() {
+        let asked = grid.shared_bytes();
+        if asked > most {
+            let what = format!("asks for {asked} bytes of shared memory per block, and {device} has {most}");
+            return Err(refused(kernel, what));
+        }
+        for argument in grid.arguments() {
+            let Argument::Map(map) = argument else { continue };
+            let there = match map.part() {
+                Part::Operand(i) => operands.get(i).copied().unwrap_or(0),
+                Part::Result => result,
+                Part::Scratch(at) => launches.scratch_bytes().saturating_sub(at),
+            };
+            let asked = map.extent() * map.dtype().size();
+            if asked > there {
+                let what =
+                    format!("has a tensor map of {asked} bytes of {:?}, which has {there}", map.part());
+                return Err(refused(kernel, what));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn refused(kernel: &CustomKernel, what: String) -> Error {
@@ -214,27 +277,31 @@ impl ComingCustom {
         }
     }
 
-    fn whole(&self, grid: &Grid) -> Result<CustomCall> {
+    fn whole(&self, launches: &Launches) -> Result<Launched> {
         let module = self.compilation.wait().map_err(|error| self.failed(error))?;
-        let made = module.function(self.kernel.name()).and_then(|function| {
-            if grid.shared_bytes() > 0 {
-                self.open.gpu.allow_shared(function, grid.shared_bytes())?;
+        let mut entries = Vec::new();
+        for grid in launches.grids() {
+            let name = grid.entry_name().unwrap_or(self.kernel.name());
+            let made = module.function(name).and_then(|function| {
+                if grid.shared_bytes() > 0 {
+                    self.open.gpu.allow_shared(function, grid.shared_bytes())?;
+                }
+                Ok((function, self.open.gpu.most_threads(function)?))
+            });
+            let (function, most) = made.map_err(|error| self.failed(error))?;
+            let threads: usize = grid.threads().iter().product();
+            if threads > most as usize {
+                let what =
+                    format!("asks for {threads} threads per block, and as compiled it can have {most}");
+                return Err(refused(&self.kernel, what));
             }
-            Ok((function, self.open.gpu.most_threads(function)?))
-        });
-        let (function, most) = made.map_err(|error| self.failed(error))?;
-        let threads: usize = grid.threads().iter().product();
-        if threads > most as usize {
-            let what = format!("asks for {threads} threads per block, and as compiled it can have {most}");
-            return Err(refused(&self.kernel, what));
+            entries.push(Entry::new(function, grid, self.open.gpu.multiprocessors().max(1) as usize));
         }
-        let narrow = |all: [usize; 3]| all.map(|n| u32::try_from(n).unwrap_or(u32::MAX));
-        Ok(CustomCall {
+        Ok(Launched {
             open: self.open.clone(),
-            function,
-            grid: (narrow(grid.blocks()), narrow(grid.threads()), grid.shared_bytes() as u32),
+            entries,
             offsets: self.offsets.clone(),
-            arguments: grid.arguments().to_vec(),
+            scratch: launches.scratch_bytes(),
             zeroed: if self.kernel.is_zeroed() { self.bytes } else { 0 },
             compilation: self.compilation.clone(),
             _module: module,
@@ -249,7 +316,7 @@ impl Coming for ComingCustom {
 
     fn wait(&self) -> Result<Box<dyn Executable>> {
         match &self.start {
-            Start::Whole(grid) => Ok(Box::new(self.whole(grid)?)),
+            Start::Whole(launches) => Ok(Box::new(self.whole(launches)?)),
             Start::Elementwise(program) => {
                 let programs = [(program.clone(), self.compilation.clone())];
                 let made = OwnCall::new(&self.open, &programs).map_err(|error| self.failed(error))?;
@@ -265,45 +332,6 @@ fn line(log: &str, file: &str) -> Option<usize> {
         let after = text.trim_start().strip_prefix(file)?.strip_prefix('(')?;
         after.split(')').next()?.parse().ok()
     })
-}
-
-/// A whole kernel made ready.
-#[derive(Debug)]
-struct CustomCall {
-    open: Arc<Open>,
-    function: Function,
-    /// Blocks, threads per block, bytes of shared memory per block.
-    grid: ([u32; 3], [u32; 3], u32),
-    offsets: SmallVec<[u64; 4]>,
-    arguments: Vec<i64>,
-    /// Bytes of the result to be zeroed first.
-    zeroed: usize,
-    compilation: Arc<Compilation>,
-    /// Keeps the function valid.
-    _module: Arc<Module>,
-}
-
-impl Executable for CustomCall {
-    fn run(&self, launch: &Launch<'_>) -> Result<()> {
-        const DURING: &str = "running a custom kernel";
-        self.open.check(DURING)?;
-        self.open.gpu.bind().map_err(|e| self.open.failed(DURING, e))?;
-        let output = launch.outputs()[0].address.0;
-        let mut values: SmallVec<[u64; 16]> =
-            launch.inputs().iter().zip(&self.offsets).map(|(block, at)| block.address.0 + at).collect();
-        values.push(output);
-        values.extend(self.arguments.iter().map(|&value| value as u64));
-        let mut pointers: SmallVec<[*mut c_void; 16]> =
-            values.iter_mut().map(|value| std::ptr::from_mut(value).cast()).collect();
-        let queued = self.open.gpu.zero(output, self.zeroed).and_then(|()| {
-            // SAFETY: the compiler has checked that the entry point takes these parameters; blocks are at least as large as
-            // the shapes that the user's kernel was told, and are given back on this lane. What the kernel does with them
-            // is the user's affair: one that writes elsewhere does to the device what any CUDA program can.
-            unsafe { self.open.gpu.start_shaped(self.function, self.grid, &mut pointers) }
-        });
-        self.compilation.launched();
-        queued.map_err(|e| self.open.failed(DURING, e))
-    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod compress;
 mod convolve;
 mod custom;
 mod decompose;
+mod launched;
 mod libraries;
 mod lookup;
 mod order;
@@ -153,8 +154,13 @@ impl Plan {
 
 /// Every text that a call is made of, whoever runs it; for tests that compile without a device.
 pub fn texts(call: &Call) -> Vec<String> {
+    texts_since(call, 0)
+}
+
+/// As [`texts`], with the source that a custom kernel has for a compute capability, 90 for 9.0.
+pub fn texts_since(call: &Call, capability: u32) -> Vec<String> {
     if let CallOp::Custom(kernel) = &call.op {
-        return custom::text(call, kernel).ok().flatten().into_iter().collect();
+        return custom::text(call, kernel, capability).ok().flatten().into_iter().collect();
     }
     if matches!(call.op, CallOp::MatMul | CallOp::Linear { .. }) {
         return own_product(call).into_iter().map(|program| program.text).collect();

@@ -2,7 +2,7 @@
 
 use crossover_core::{
     DType, Shape,
-    custom::{CustomKernel, Grid},
+    custom::{CustomKernel, Grid, Launches, Part, TensorMap, Work},
     graph::Op,
     reference::Tensor,
 };
@@ -117,6 +117,132 @@ extern "C" __global__ void halved(const unsigned short* x, unsigned short* out, 
 }
 "#;
 
+/// The largest element times a factor, by parts in scratch memory and a second launch.
+const LARGEST: &str = r#"
+__device__ float larger(float a, float b) { return a > b ? a : b; }
+
+template <typename T>
+__device__ float largest_of(const T* x, long long first, long long n, long long step) {
+    __shared__ float part[128];
+    float most = -3.0e38f;
+    for (long long i = first; i < n; i += step) most = larger(most, x[i]);
+    part[threadIdx.x] = most;
+    for (int half = 64; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) part[threadIdx.x] = larger(part[threadIdx.x], part[threadIdx.x + half]);
+    }
+    return part[0];
+}
+
+extern "C" __global__ void largest_parts(const float* x, float* out, unsigned char* scratch, long long n) {
+    const long long first = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    const float most = largest_of(x, first, n, (long long)gridDim.x * blockDim.x);
+    if (threadIdx.x == 0) ((float*)scratch)[blockIdx.x] = most;
+}
+
+extern "C" __global__ void largest(const float* x, float* out, unsigned char* scratch, long long parts, float factor) {
+    const float most = largest_of((const float*)scratch, threadIdx.x, parts, 128);
+    if (threadIdx.x == 0) out[0] = most * factor;
+}
+"#;
+
+/// Rows of 32 integers doubled (floats may be NaN, whose bits differ), element by element, and on Hopper through tiles that the copy
+/// engine moves.
+const TILES: &str = r#"
+extern "C" __global__ void tiles(const int* x, int* out, long long n) {
+    const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i < n) out[i] = (int)(2u * (unsigned)x[i]);
+}
+"#;
+const TILES_HOPPER: &str = r#"
+extern "C" __global__ void tiles(
+    const int* x, int* out, long long tiles, const __grid_constant__ xo_tensor_map from,
+    const __grid_constant__ xo_tensor_map to)
+{
+    __shared__ alignas(128) unsigned tile[8][32];
+    __shared__ unsigned long long arrived;
+    const unsigned bar = (unsigned)__cvta_generic_to_shared(&arrived);
+    const unsigned at = (unsigned)__cvta_generic_to_shared(&tile[0][0]);
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(bar));
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    }
+    __syncthreads();
+    unsigned phase = 0;
+    for (int i = blockIdx.x; i < tiles; i += gridDim.x, phase ^= 1) {
+        if (threadIdx.x == 0) {
+            asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 1024;" ::"r"(bar) : "memory");
+            asm volatile(
+                "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(at),
+                "l"(&from), "r"(0), "r"(8 * i), "r"(bar)
+                : "memory");
+        }
+        unsigned done = 0;
+        while (!done) {
+            asm volatile(
+                "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                : "=r"(done)
+                : "r"(bar), "r"(phase)
+                : "memory");
+        }
+        for (int j = 0; j < 8; ++j) tile[j][threadIdx.x] *= 2u;
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            asm volatile(
+                "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&to), "r"(0), "r"(8 * i),
+                "r"(at)
+                : "memory");
+            asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+            asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+        }
+        __syncthreads();
+    }
+}
+"#;
+
+/// Kernels of several launches, and of sources by device.
+fn several() -> [(crossover_core::custom::Builder, Vec<Shape>); 2] {
+    let largest = CustomKernel::builder("largest")
+        .input("x", DType::F32)
+        .output("out", DType::F32)
+        .shape(|_| Ok(Shape::from([1])))
+        .work(|inputs, _| Work { simple: inputs[0].size() as u64, ..Work::default() })
+        .cpu(|inputs, output| {
+            let most = inputs.slice::<f32>(0)?.iter().fold(-3.0e38, |a: f32, &b| if a > b { a } else { b });
+            output.slice::<f32>()?[0] = most * 0.3;
+            Ok(())
+        })
+        .cuda(LARGEST, |inputs, _| {
+            let parts = 37;
+            let first = Grid::new([parts, 1, 1], [128, 1, 1]).entry("largest_parts").size(inputs[0].size());
+            let second = Grid::new([1, 1, 1], [128, 1, 1]).size(parts).float(0.3);
+            Launches::from(first).then(second).scratch(parts * 4)
+        });
+    let tiles = CustomKernel::builder("tiles")
+        .input("x", DType::I32)
+        .output("out", DType::I32)
+        .shape(|shapes| Ok(shapes[0].clone()))
+        .pieces(|_, _| 1000)
+        .cpu(|inputs, output| {
+            let (x, start) = (inputs.slice::<i32>(0)?, output.start());
+            for (at, out) in output.slice::<i32>()?.iter_mut().enumerate() {
+                *out = x[start + at].wrapping_mul(2);
+            }
+            Ok(())
+        })
+        .cuda(TILES, |_, out| Grid::covering(out.size(), 256).size(out.size()))
+        .cuda_since(90, TILES_HOPPER, |_, out| {
+            let rows = out.size() / 32;
+            let map = |part| TensorMap::new(part, DType::I32, &[rows, 32], &[8, 32]);
+            let tiles = rows.div_ceil(8);
+            let grid = Grid::new([tiles, 1, 1], [32, 1, 1]).resident(2).size(tiles);
+            grid.map(map(Part::Operand(0))).map(map(Part::Result))
+        });
+    let rows = vec![Shape::from([100, 32]), Shape::from([10_001, 32])];
+    [(largest, vec![Shape::from([100_003]), Shape::from([3])]), (tiles, rows)]
+}
+
 /// Whole kernels, each with shapes to call it on.
 pub fn whole() -> Vec<(CustomKernel, Vec<Shape>)> {
     let two = |shapes: &[&Shape]| match shapes[0].dims() {
@@ -182,6 +308,7 @@ pub fn whole() -> Vec<(CustomKernel, Vec<Shape>)> {
     let lines = vec![Shape::from([100_003]), Shape::from([3, 1000])];
     [(sums, square.clone()), (turn, square), (counts, lines.clone()), (halved, lines)]
         .into_iter()
+        .chain(several())
         .filter_map(|(builder, shapes)| Some((builder.build().ok()?, shapes)))
         .collect()
 }
@@ -206,7 +333,7 @@ pub fn whole_calls() -> Vec<CallCase> {
 mod tests {
     #[test]
     fn every_kernel_is_well_defined() {
-        assert_eq!((super::elementwise().len(), super::whole().len()), (8, 4));
-        assert_eq!(super::whole_calls().len(), 10);
+        assert_eq!((super::elementwise().len(), super::whole().len()), (8, 6));
+        assert_eq!(super::whole_calls().len(), 14);
     }
 }

@@ -347,7 +347,9 @@ impl PyArray {
     ) -> PyResult<Bound<'py, PyAny>> {
         let away = dl_device.unwrap_or_else(|| dlpack::device(&self.0)).0 != 1;
         if stream.is_some() && !away {
-            return Err(PyValueError::new_err("the array is in the host's memory, where there are no streams"));
+            return Err(PyValueError::new_err(
+                "the array is in the host's memory, where there are no streams",
+            ));
         }
         dlpack::export(py, &self.0, &dlpack::Wanted { max_version, device: dl_device, copy })
     }

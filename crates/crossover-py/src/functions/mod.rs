@@ -5,6 +5,7 @@ mod elementwise;
 mod fft;
 mod linalg;
 mod manipulation;
+mod nn;
 mod random;
 pub mod reduction;
 mod searching;
@@ -18,6 +19,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     fft::register(module)?;
     linalg::register(module)?;
     manipulation::register(module)?;
+    nn::register(module)?;
     random::register(module)?;
     reduction::register(module)?;
     searching::register(module)

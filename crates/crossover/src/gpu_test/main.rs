@@ -15,6 +15,7 @@ mod leaks;
 mod libraries;
 mod linear;
 mod memory;
+mod nn;
 mod pipeline;
 mod products;
 mod regret;
@@ -35,7 +36,7 @@ usage: crossover-gpu-test [FOLDER] [options]
 
   FOLDER         where gpu-test.json goes (default: out)
   --only LIST    only these parts, separated by commas:
-                 corpus, transfers, arrays, products, linear, calls, custom, libraries, disk, replay, bench, pipeline,
+                 corpus, transfers, arrays, products, linear, calls, custom, nn, libraries, disk, replay, bench, pipeline,
                  leaks, memory, graphs;
                  and, only by name, sanitize, share, and regret (placement against both devices; regret.json)
   --graphs N     random graphs (default: 10000); random calls in proportion
@@ -139,7 +140,7 @@ fn run(options: &Options) -> Result<bool> {
     println!("{}", setup.describe());
     let mut report = Report::new(&options.folder, setup.describe());
     type Part = fn(&Setup, &Options, &mut Report) -> Result<()>;
-    let parts: [(&str, Part); 18] = [
+    let parts: [(&str, Part); 19] = [
         ("corpus", bits::corpus),
         ("transfers", transfers::run),
         ("arrays", arrays::run),
@@ -147,6 +148,7 @@ fn run(options: &Options) -> Result<bool> {
         ("linear", linear::run),
         ("calls", calls::run),
         ("custom", custom::run),
+        ("nn", nn::run),
         ("libraries", libraries::run),
         ("disk", disk::run),
         ("replay", replay::run),

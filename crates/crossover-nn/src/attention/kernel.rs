@@ -1,0 +1,169 @@
+//! Attention as a kernel of a plan: made once for each kind of call, and kept.
+
+use std::sync::LazyLock;
+
+use crossover_core::{
+    DType, Shape,
+    custom::{Builder, CustomKernel, Work},
+};
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+
+use super::{
+    cpu::{self, Bias, Settings},
+    shape::{Band, Dims, check_bias},
+    text::{self, Form, Shape4, Text},
+};
+
+/// Everything that the kernel of a call depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Kind {
+    pub(super) what: Shape4,
+    pub(super) band: Band,
+    /// Bits of the scale.
+    pub(super) scale: u32,
+    /// Keys of a block on the CPU.
+    pub(super) keys: usize,
+    pub(super) head_size: usize,
+    /// Whether a tile has few queries, so that Hopper's large tiles would be empty.
+    pub(super) few: bool,
+}
+
+/// Kernels kept at most; a call whose kernel is not there makes it again.
+const KEPT: usize = 512;
+
+/// The kernel of a kind of call.
+pub(super) fn kernel(kind: &Kind) -> crossover_core::Result<CustomKernel> {
+    static KNOWN: LazyLock<Mutex<FxHashMap<Kind, CustomKernel>>> = LazyLock::new(Mutex::default);
+    let mut known = KNOWN.lock();
+    if let Some(kernel) = known.get(kind) {
+        return Ok(kernel.clone());
+    }
+    if known.len() >= KEPT {
+        known.clear();
+    }
+    let kernel = make(*kind)?;
+    known.insert(*kind, kernel.clone());
+    Ok(kernel)
+}
+
+fn make(kind: Kind) -> crossover_core::Result<CustomKernel> {
+    let Kind { what, band, .. } = kind;
+    let settings = Settings {
+        scale: f32::from_bits(kind.scale),
+        band,
+        keys: kind.keys,
+        packed: what.packed,
+        bias: what.bias,
+        lengths: what.lengths,
+    };
+    let mut builder = CustomKernel::builder(text::NAME)
+        .input("q", what.dtype)
+        .input("k", what.dtype)
+        .input("v", what.dtype)
+        .output("out", if what.packed { DType::F32 } else { what.dtype });
+    match what.bias {
+        Bias::None => {}
+        Bias::Added => builder = builder.input("bias", DType::F32),
+        Bias::Mask => builder = builder.input("mask", DType::Bool),
+    }
+    if what.lengths {
+        builder = builder.input("lengths", DType::I32);
+    }
+    let builder = builder
+        .shape(move |shapes| {
+            let dims = Dims::new(shapes[0], shapes[1], shapes[2])?;
+            match what.bias {
+                Bias::None => {}
+                Bias::Added => check_bias("bias", shapes[3], &dims)?,
+                Bias::Mask => check_bias("mask", shapes[3], &dims)?,
+            }
+            let width = dims.head_size + usize::from(what.packed);
+            Ok(Shape::from([dims.batch, dims.heads, dims.queries, width]))
+        })
+        .pieces(|_, out| cpu::QUERIES.min(out.dims()[2].max(1)) * out.dims()[3].max(1))
+        .work(move |inputs, _| {
+            let Ok(dims) = Dims::new(inputs[0], inputs[1], inputs[2]) else { return Work::default() };
+            let scores = (dims.rows() * dims.seen(band)) as u64;
+            Work { products: 4 * scores * dims.head_size as u64, functions: scores, ..Work::default() }
+        })
+        .cpu(move |inputs, output| cpu::attend(inputs, output, &settings, what.dtype));
+    sources(&kind)
+        .into_iter()
+        .fold(builder, |builder, (since, text)| variant(builder, since, text, kind))
+        .build()
+}
+
+fn variant(builder: Builder, since: u32, text: Text, kind: Kind) -> Builder {
+    let scale = f32::from_bits(kind.scale);
+    builder.cuda_since(since, &text.source(), move |inputs, _| {
+        // Shapes have been looked at by the shape rule.
+        match Dims::new(inputs[0], inputs[1], inputs[2]) {
+            Ok(dims) => text.launches(inputs, &dims, kind.band, scale),
+            Err(_) => crossover_core::custom::Grid::new([0, 1, 1], [1, 1, 1]).into(),
+        }
+    })
+}
+
+/// Bytes of shared memory that a block can have, by compute capability.
+const ROOM: [(u32, usize); 4] = [(75, 64 << 10), (80, 99 << 10), (90, 227 << 10), (120, 99 << 10)];
+
+/// The texts for devices, by the capability from which each is used.
+pub(super) fn sources(kind: &Kind) -> Vec<(u32, Text)> {
+    let what = kind.what;
+    let mut out = Vec::new();
+    for (since, room) in ROOM {
+        let on_hopper = since == 90 && what.dtype != DType::F32 && what.bias == Bias::None && !what.lengths;
+        let hopper = Form::Hopper { consumers: if kind.head_size <= 64 { 3 } else { 2 } };
+        let own = (on_hopper && !what.splits && !kind.few).then_some(hopper);
+        let others: &[Form] = match what.dtype {
+            DType::F32 if !what.tf32 => exact_forms(kind.head_size),
+            _ if since < 80 => &[],
+            DType::F32 if kind.head_size > 128 => {
+                &[Form::Mma { warps: 4, tall: 1, keys: 32 }, Form::Mma { warps: 2, tall: 1, keys: 16 }]
+            }
+            DType::F32 if kind.head_size > 64 => &[
+                Form::Mma { warps: 8, tall: 2, keys: 32 },
+                Form::Mma { warps: 4, tall: 1, keys: 32 },
+                Form::Mma { warps: 2, tall: 1, keys: 16 },
+            ],
+            DType::F32 => &[
+                Form::Mma { warps: 4, tall: 2, keys: 64 },
+                Form::Mma { warps: 4, tall: 2, keys: 32 },
+                Form::Mma { warps: 4, tall: 1, keys: 32 },
+                Form::Mma { warps: 2, tall: 1, keys: 16 },
+            ],
+            _ if kind.head_size > 128 => &[Form::Mma { warps: 4, tall: 1, keys: 32 }],
+            _ if kind.few => {
+                &[Form::Mma { warps: 4, tall: 1, keys: 64 }, Form::Mma { warps: 4, tall: 1, keys: 32 }]
+            }
+            _ => &[Form::Mma { warps: 4, tall: 2, keys: 64 }, Form::Mma { warps: 4, tall: 1, keys: 32 }],
+        };
+        let forms = own.into_iter().chain(others.iter().copied());
+        let fitting =
+            forms.filter_map(|form| Text::new(what, form, kind.head_size)).find(|t| t.shared() <= room);
+        // On chips after Hopper its own instructions are gone.
+        if own.is_some() {
+            let later = others.iter().filter_map(|&form| Text::new(what, form, kind.head_size));
+            out.extend(later.into_iter().find(|t| t.shared() <= room).map(|text| (100, text)));
+        }
+        out.extend(fitting.map(|text| (since, text)));
+    }
+    out
+}
+
+fn exact_forms(head_size: usize) -> &'static [Form] {
+    match head_size {
+        ..=64 => &[
+            Form::Exact { lanes: 8, each: 8, keys: 64 },
+            Form::Exact { lanes: 16, each: 4, keys: 32 },
+            Form::Exact { lanes: 16, each: 2, keys: 32 },
+        ],
+        65..=128 => &[
+            Form::Exact { lanes: 16, each: 8, keys: 64 },
+            Form::Exact { lanes: 16, each: 4, keys: 32 },
+            Form::Exact { lanes: 16, each: 2, keys: 32 },
+        ],
+        _ => &[Form::Exact { lanes: 16, each: 4, keys: 32 }, Form::Exact { lanes: 16, each: 2, keys: 16 }],
+    }
+}

@@ -1,0 +1,131 @@
+//! The numbers of a call of attention, and what can be wrong with them.
+
+use crossover_core::Shape;
+
+/// Axes of q, k and v: `[batch, heads, queries, head_size]` and `[batch, heads / group, keys, head_size]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Dims {
+    pub(crate) batch: usize,
+    pub(crate) heads: usize,
+    /// Heads of q that share one of k and v.
+    pub(crate) group: usize,
+    pub(crate) queries: usize,
+    pub(crate) keys: usize,
+    pub(crate) head_size: usize,
+}
+
+impl Dims {
+    /// From shapes of four axes, or what does not fit, by the name of the argument.
+    pub(crate) fn new(q: &Shape, k: &Shape, v: &Shape) -> Result<Dims, String> {
+        let four = |name: &str, shape: &Shape| {
+            <[usize; 4]>::try_from(shape.dims()).map_err(|_| {
+                format!("{name} has the shape {shape}; it takes [batch, heads, length, head size]")
+            })
+        };
+        let ([batch, heads, queries, head_size], [k_batch, k_heads, keys, k_size]) =
+            (four("q", q)?, four("k", k)?);
+        four("v", v)?;
+        if k_batch != batch {
+            return Err(format!("k has the shape {k}; its first axis must be {batch} long, as q's is"));
+        }
+        if k_size != head_size {
+            return Err(format!("k has the shape {k}; its last axis must be {head_size} long, as q's is"));
+        }
+        if k != v {
+            return Err(format!("v has the shape {v}; it must have k's, {k}"));
+        }
+        if k_heads == 0 || !heads.is_multiple_of(k_heads) {
+            return Err(format!("k has {k_heads} heads; their number must divide the {heads} of q"));
+        }
+        if head_size == 0 {
+            return Err(format!("q has the shape {q}; heads must have at least one element"));
+        }
+        for (name, length) in [("q", queries), ("k", keys)] {
+            if length > 1 << 30 {
+                return Err(format!("{name} has a length of {length}; {} is the most", 1 << 30));
+            }
+        }
+        Ok(Dims { batch, heads, group: heads / k_heads, queries, keys, head_size })
+    }
+
+    /// Rows of q and of the result.
+    pub(crate) fn rows(&self) -> usize {
+        self.batch * self.heads * self.queries
+    }
+
+    /// The largest number of keys that a query sees, about, on average.
+    pub(crate) fn seen(&self, band: Band) -> usize {
+        let all = self.keys;
+        match (band.left, band.right) {
+            (None, None) => all,
+            (None, Some(0)) | (Some(0), None) => all.div_ceil(2),
+            (left, right) => {
+                all.min(left.unwrap_or(all / 2).saturating_add(right.unwrap_or(all / 2)).saturating_add(1))
+            }
+        }
+    }
+}
+
+/// How many keys before and behind its own place a query sees; `None`: all. The last query's place is that of the last key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(crate) struct Band {
+    pub(crate) left: Option<usize>,
+    pub(crate) right: Option<usize>,
+}
+
+impl Band {
+    /// The keys that a query sees of so many.
+    pub(crate) fn keys(&self, dims: &Dims, query: usize, length: usize) -> std::ops::Range<usize> {
+        let place = query as i64 + dims.keys as i64 - dims.queries as i64;
+        let low = self.left.map_or(0, |left| (place - left as i64).max(0));
+        let high =
+            self.right.map_or(length as i64, |right| (place + right as i64 + 1).clamp(0, length as i64));
+        low.min(high) as usize..high as usize
+    }
+}
+
+/// Checks a bias or mask of four axes: each has the length of the scores', or 1.
+pub(crate) fn check_bias(name: &str, shape: &Shape, dims: &Dims) -> Result<(), String> {
+    let scores = [dims.batch, dims.heads, dims.queries, dims.keys];
+    let fits = shape.rank() == 4 && shape.dims().iter().zip(scores).all(|(&n, want)| n == 1 || n == want);
+    if fits {
+        return Ok(());
+    }
+    Err(format!("{name} has the shape {shape}; each axis must have the length of {scores:?}, or 1"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dims(q: &[usize], k: &[usize], v: &[usize]) -> Result<Dims, String> {
+        Dims::new(&Shape::from(q), &Shape::from(k), &Shape::from(v))
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        let made = dims(&[2, 6, 5, 8], &[2, 3, 7, 8], &[2, 3, 7, 8]).unwrap();
+        assert_eq!((made.group, made.rows()), (2, 60));
+        for (q, k, v, message) in [
+            (&[2, 5, 8][..], &[2, 3, 7, 8][..], &[2, 3, 7, 8][..], "q has the shape [2, 5, 8]"),
+            (&[2, 6, 5, 8], &[1, 3, 7, 8], &[1, 3, 7, 8], "k has the shape [1, 3, 7, 8]; its first axis"),
+            (&[2, 6, 5, 8], &[2, 3, 7, 9], &[2, 3, 7, 9], "k has the shape [2, 3, 7, 9]; its last axis"),
+            (&[2, 6, 5, 8], &[2, 3, 7, 8], &[2, 3, 6, 8], "v has the shape [2, 3, 6, 8]"),
+            (&[2, 6, 5, 8], &[2, 4, 7, 8], &[2, 4, 7, 8], "k has 4 heads"),
+        ] {
+            let error = dims(q, k, v).unwrap_err();
+            assert!(error.starts_with(message), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_last_query_is_at_the_last_key() {
+        let made = dims(&[1, 1, 3, 8], &[1, 1, 5, 8], &[1, 1, 5, 8]).unwrap();
+        let causal = Band { left: None, right: Some(0) };
+        assert_eq!([0, 1, 2].map(|q| causal.keys(&made, q, 5)), [0..3, 0..4, 0..5]);
+        assert_eq!(causal.keys(&made, 2, 2), 0..2);
+        let window = Band { left: Some(1), right: Some(0) };
+        assert_eq!([0, 2].map(|q| window.keys(&made, q, 5)), [1..3, 3..5]);
+        assert_eq!(window.keys(&made, 2, 1), 1..1, "nothing is left");
+    }
+}

@@ -1,0 +1,149 @@
+// Attention in float arithmetic throughout.
+//
+// Launch: a block of 16 * LANES threads for 16 * EACH queries of a head, one split of the keys. Shared memory: SHARED_BYTES. q, k, v start at
+// multiples of 16 bytes. A thread computes EACH rows of KEYS / LANES scores and of HEAD / LANES results; scores pass through shared memory.
+
+constexpr int THREADS = 16 * LANES;
+constexpr int ROWS = 16 * EACH;
+constexpr int STRIDE = HEAD + 4;
+constexpr int SCORES = KEYS + 4;
+constexpr int COLUMNS = KEYS / LANES;
+constexpr int WIDTH = HEAD / LANES;
+// Neighbouring columns of results that a thread has.
+constexpr int SIDE = WIDTH % 4 == 0 ? 4 : 2;
+
+// Copies `count` rows from row `first` on; rows and columns beyond the end are zeros.
+__device__ __forceinline__ void fetch(
+    float* to, const float* from, const int first, const int end, const int count, const int size)
+{
+    constexpr int CHUNKS = HEAD / 4;
+    for (int i = threadIdx.x; i < count * CHUNKS; i += THREADS) {
+        const int row = i / CHUNKS, column = i % CHUNKS * 4;
+        float4 value = {0.0f, 0.0f, 0.0f, 0.0f};
+        if (first + row < end && column < size) value = *(const float4*)(from + (long long)(first + row) * size + column);
+        *(float4*)(to + row * STRIDE + column) = value;
+    }
+}
+
+__device__ __forceinline__ float dot(const float4 a, const float4 b, const float c) {
+    return fmaf(a.w, b.w, fmaf(a.z, b.z, fmaf(a.y, b.y, fmaf(a.x, b.x, c))));
+}
+
+__device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) {
+    float* const q = (float*)shared;
+    float* const k = q + ROWS * STRIDE;
+    float* const v = k + KEYS * STRIDE;
+    float* const weights = v + KEYS * STRIDE;
+    const Place at = place(p, ROWS);
+    const Band range = blocks(p, at, ROWS, KEYS);
+    const float* const keys = (const float*)p.k + at.key_row * p.head_size;
+    const float* const values = (const float*)p.v + at.key_row * p.head_size;
+    const int x = threadIdx.x % LANES, y = threadIdx.x / LANES;
+    const int certain_low = band(p, at.first + ROWS - 1, at.length).low, certain_high = band(p, at.first, at.length).high;
+    const float scale = BIAS == 0 ? p.scale : 1.0f;
+
+    // Columns of results are SIDE neighbours of every SIDE * LANES.
+    float o[EACH][WIDTH] = {};
+    float largest[EACH], sum[EACH] = {};
+#pragma unroll
+    for (int r = 0; r < EACH; ++r) largest[r] = minus_infinity();
+    fetch(q, (const float*)p.q + at.row * p.head_size, at.first, p.queries, ROWS, p.head_size);
+    for (int n = range.low; n < range.high; ++n) {
+        const int key = n * KEYS;
+        __syncthreads();
+        fetch(k, keys, key, at.length, KEYS, p.head_size);
+        fetch(v, values, key, at.length, KEYS, p.head_size);
+        __syncthreads();
+        float s[EACH][COLUMNS] = {};
+#pragma unroll 4
+        for (int d = 0; d < HEAD; d += 4) {
+            float4 b[COLUMNS];
+#pragma unroll
+            for (int c = 0; c < COLUMNS; ++c) b[c] = *(const float4*)(k + (x + LANES * c) * STRIDE + d);
+#pragma unroll
+            for (int r = 0; r < EACH; ++r) {
+                const float4 a = *(const float4*)(q + (y + 16 * r) * STRIDE + d);
+#pragma unroll
+                for (int c = 0; c < COLUMNS; ++c) s[r][c] = dot(a, b[c], s[r][c]);
+            }
+        }
+        const bool looks = BIAS != 0 || key < certain_low || key + KEYS > certain_high;
+#pragma unroll
+        for (int r = 0; r < EACH; ++r) {
+            const int query = at.first + y + 16 * r;
+            if (looks) {
+                const Band seen = band(p, query, at.length);
+#pragma unroll
+                for (int c = 0; c < COLUMNS; ++c) {
+                    const int column = key + x + LANES * c;
+                    const bool sees = column >= seen.low && column < seen.high && query < p.queries;
+                    if (BIAS == 0) {
+                        s[r][c] = sees ? s[r][c] : minus_infinity();
+                    } else {
+                        s[r][c] = sees ? biased(p, at.batch, at.head, query, column, s[r][c]) : minus_infinity();
+                    }
+                }
+            }
+            float top = largest[r];
+#pragma unroll
+            for (int c = 0; c < COLUMNS; ++c) top = most(top, s[r][c]);
+#pragma unroll
+            for (int step = LANES / 2; step > 0; step /= 2) top = most(top, __shfl_xor_sync(0xffffffff, top, step));
+            const float base = reference(top) * scale;
+            const float old = exp2_fast(fmaf(largest[r], scale, -base));
+            largest[r] = top;
+            sum[r] *= old;
+#pragma unroll
+            for (int c = 0; c < COLUMNS; ++c) {
+                const float weight = exp2_fast(fmaf(s[r][c], scale, -base));
+                sum[r] += weight;
+                weights[(y + 16 * r) * SCORES + x + LANES * c] = weight;
+            }
+#pragma unroll
+            for (int c = 0; c < WIDTH; ++c) o[r][c] *= old;
+        }
+        // The rows of a thread are written by the lanes that read them.
+        __syncwarp();
+#pragma unroll 2
+        for (int j = 0; j < KEYS; j += 4) {
+            float4 a[EACH];
+#pragma unroll
+            for (int r = 0; r < EACH; ++r) a[r] = *(const float4*)(weights + (y + 16 * r) * SCORES + j);
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+#pragma unroll
+                for (int c = 0; c < WIDTH; c += SIDE) {
+                    alignas(16) float b[SIDE];
+                    const float* const from = v + (j + i) * STRIDE + x * SIDE + c * LANES;
+                    if constexpr (SIDE == 4) {
+                        *(float4*)b = *(const float4*)from;
+                    } else {
+                        *(float2*)b = *(const float2*)from;
+                    }
+#pragma unroll
+                    for (int r = 0; r < EACH; ++r) {
+                        const float weight = i == 0 ? a[r].x : i == 1 ? a[r].y : i == 2 ? a[r].z : a[r].w;
+#pragma unroll
+                        for (int e = 0; e < SIDE; ++e) o[r][c + e] = fmaf(weight, b[e], o[r][c + e]);
+                    }
+                }
+            }
+        }
+    }
+
+#pragma unroll
+    for (int r = 0; r < EACH; ++r) {
+#pragma unroll
+        for (int step = LANES / 2; step > 0; step /= 2) sum[r] += __shfl_xor_sync(0xffffffff, sum[r], step);
+        const int query = at.first + y + 16 * r;
+        if (query >= p.queries) continue;
+        const float factor = sum[r] > 0.0f || sum[r] != sum[r] ? 1.0f / sum[r] : 0.0f;
+        if (x == 0) write_log_sum(p, at, query, log_sum(sum[r], reference(largest[r]) * scale));
+        float* const out = float_row(p, at, query);
+#pragma unroll
+        for (int c = 0; c < WIDTH; ++c) {
+            const int column = c / SIDE * SIDE * LANES + x * SIDE + c % SIDE;
+            if (column < p.head_size) out[column] = o[r][c] * factor;
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Attention and layers on the GPU against float64 on the CPU, and how fast they are.
+
+use std::time::Instant;
+
+use crossover::{
+    Array, DType, Device, Key, Precision,
+    nn::{Attention, Module, TransformerLayer},
+    random, with_device,
+};
+
+use crate::{Options, Result, report::Report, setup::Setup};
+
+/// What a call of attention is made of: a name, shapes of q and k, dtype, options.
+type Case = (&'static str, [usize; 4], [usize; 2], DType, fn(Attention) -> Attention);
+
+const CASES: &[Case] = &[
+    ("plain", [2, 3, 1000, 128], [3, 1333], DType::BF16, |a| a),
+    ("causal", [2, 3, 1000, 64], [3, 1000], DType::BF16, Attention::causal),
+    ("window", [1, 3, 1000, 128], [3, 1000], DType::F16, |a| a.causal().window(200, 0)),
+    ("shared heads", [2, 8, 600, 96], [2, 700], DType::BF16, |a| a),
+    ("many tiles", [4, 16, 2048, 128], [16, 2048], DType::BF16, Attention::causal),
+    ("odd head", [1, 2, 600, 41], [2, 600], DType::BF16, |a| a),
+    ("few queries", [2, 4, 3, 128], [4, 5000], DType::BF16, |a| a),
+    ("short", [4, 3, 120, 64], [3, 120], DType::F16, |a| a),
+    ("lengths", [2, 3, 1000, 64], [3, 1000], DType::BF16, |a| a.lengths(&[17, 900])),
+    ("bias", [1, 2, 600, 64], [2, 600], DType::BF16, |a| {
+        a.bias(&random::normal::<f32>(&Key::new(9), [1, 1, 600, 600]))
+    }),
+    ("wide", [1, 2, 600, 256], [2, 600], DType::BF16, |a| a),
+    ("exact", [2, 3, 500, 64], [3, 700], DType::F32, Attention::causal),
+    ("exact 128", [1, 3, 500, 128], [3, 700], DType::F32, |a| a),
+    ("exact few", [1, 2, 5, 64], [2, 4000], DType::F32, |a| a),
+    ("tf32", [2, 3, 500, 64], [3, 700], DType::F32, |a| a.precision(Precision::Tf32)),
+    ("tf32 128", [2, 3, 500, 128], [3, 700], DType::F32, |a| a.precision(Precision::Tf32)),
+];
+
+/// The relative error of a call against float64: the weights spelled out.
+fn error(case: &Case) -> Result<(f64, f64)> {
+    let (_, q, [heads, keys], dtype, options) = *case;
+    let k = [q[0], heads, keys, q[3]];
+    let make = |seed, shape: [usize; 4]| random::normal::<f32>(&Key::new(seed), shape).astype(dtype);
+    let (q, k, v) = (make(1, q), make(2, k), make(3, k));
+    let options = options(Attention::new());
+    let (out, lse) = options.call_with_lse(&q, &k, &v);
+    let plain = options.call(&q, &k, &v);
+    crossover::eval_all(&[&out, &lse, &plain])?;
+    with_device(Device::Cpu, || {
+        let group = q.shape().dims()[1] / heads;
+        let wide = |x: &Array| x.astype(DType::F64);
+        let want = options.weights(&q, &k).astype(DType::F64).matmul(&wide(&v).repeat(group, Some(1)));
+        let size = want.square().sum(()).item::<f64>()?.sqrt();
+        let apart = |x: &Array| -> Result<f64> {
+            Ok((wide(x) - &want).square().sum(()).item::<f64>()?.sqrt() / size)
+        };
+        Ok((apart(&plain)?, apart(&out)?))
+    })
+}
+
+pub fn run(setup: &Setup, _: &Options, report: &mut Report) -> Result<()> {
+    let runtime = setup.runtime(true);
+    runtime.scope(|| -> Result<()> {
+        for case in CASES {
+            let bound = match (case.0, case.3) {
+                (name, DType::F32) if name.starts_with("tf32") => 1e-3,
+                (_, DType::F32) => 4e-6,
+                (_, DType::F16) => 6e-4,
+                _ => 4e-3,
+            };
+            let before = runtime.executor().counts().fallbacks;
+            let (plain, packed) = error(case)?;
+            let fell = runtime.executor().counts().fallbacks - before;
+            let detail = format!("error {plain:.2e}, with log-sum-exps {packed:.2e}; on the host: {fell}");
+            report.check(
+                &format!("attention: {} {}", case.0, case.3),
+                plain < bound && packed < bound && fell == 0,
+                detail,
+            );
+        }
+        layer(report)?;
+        speed(setup, report)
+    })
+}
+
+/// A layer on the GPU against the CPU.
+fn layer(report: &mut Report) -> Result<()> {
+    let layer = TransformerLayer::new(&Key::new(1), 768, 12, 3072);
+    let x = random::normal::<f32>(&Key::new(2), [2, 300, 768]);
+    let got = layer.forward(&x);
+    got.eval()?;
+    let apart = with_device(Device::Cpu, || (layer.forward(&x) - &got).abs().max(()).item::<f32>())?;
+    report.check("a transformer layer", apart < 1e-3, format!("largest distance to the CPU's {apart:.2e}"));
+    Ok(())
+}
+
+/// Median milliseconds of a call, many queued at a time.
+fn timed(setup: &Setup, make: &dyn Fn() -> Array) -> Result<f64> {
+    const CALLS: u32 = 10;
+    let gpu = setup.gpu()?;
+    let mut times = Vec::new();
+    for round in 0..6 {
+        gpu.synchronise()?;
+        let start = Instant::now();
+        for _ in 0..CALLS {
+            make().eval()?;
+        }
+        gpu.synchronise()?;
+        if round > 0 {
+            times.push(start.elapsed().as_secs_f64() * 1e3 / f64::from(CALLS));
+        }
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[times.len() / 2])
+}
+
+fn speed(setup: &Setup, report: &mut Report) -> Result<()> {
+    for (name, shape, dtype, causal, precision) in [
+        ("attention bf16 4x16x4096x128", [4, 16, 4096, 128], DType::BF16, false, Precision::Exact),
+        ("attention bf16 4x16x4096x128 causal", [4, 16, 4096, 128], DType::BF16, true, Precision::Exact),
+        ("attention bf16 2x16x16384x128 causal", [2, 16, 16384, 128], DType::BF16, true, Precision::Exact),
+        ("attention bf16 8x12x2048x64", [8, 12, 2048, 64], DType::BF16, false, Precision::Exact),
+        ("attention bf16 32x12x128x64", [32, 12, 128, 64], DType::BF16, false, Precision::Exact),
+        ("attention f32 8x12x2048x64", [8, 12, 2048, 64], DType::F32, false, Precision::Exact),
+        ("attention tf32 8x12x2048x64", [8, 12, 2048, 64], DType::F32, false, Precision::Tf32),
+    ] {
+        let x = [1, 2, 3].map(|seed| random::normal::<f32>(&Key::new(seed), shape).astype(dtype));
+        crossover::eval_all(&[&x[0], &x[1], &x[2]])?;
+        let options = Attention::new().precision(precision);
+        let options = if causal { options.causal() } else { options };
+        let ms = timed(setup, &|| options.call(&x[0], &x[1], &x[2]))?;
+        let [b, h, s, d] = shape.map(|n| n as f64);
+        let flops = 4.0 * b * h * s * s * d * if causal { 0.5 } else { 1.0 };
+        report.figure(name, &[("ms", ms), ("TFLOP_s", flops / ms / 1e9)]);
+    }
+    for (name, shape) in
+        [("layer bf16 32x2048x768", [32, 2048, 768]), ("layer bf16 32x128x768", [32, 128, 768])]
+    {
+        let mut layer = TransformerLayer::new(&Key::new(1), 768, 12, 3072);
+        layer.to_dtype(DType::BF16);
+        layer.settle()?;
+        let x = random::normal::<f32>(&Key::new(2), shape).astype(DType::BF16);
+        x.eval()?;
+        let ms = timed(setup, &|| layer.forward(&x))?;
+        let tokens = (shape[0] * shape[1]) as f64;
+        report.figure(name, &[("ms", ms), ("tokens_per_ms", tokens / ms)]);
+    }
+    Ok(())
+}
