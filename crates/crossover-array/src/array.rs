@@ -35,8 +35,8 @@ struct Cell {
 #[derive(Clone)]
 pub struct Array {
     cell: Arc<Cell>,
-    /// The window onto the cell's row-major elements; `None` is all of them.
-    view: Option<Layout>,
+    /// The window onto the cell's row-major elements; `None` is all of them. Apart, so that whole arrays are small to pass on.
+    view: Option<Box<Layout>>,
 }
 
 impl Array {
@@ -125,7 +125,7 @@ impl Array {
     /// assert_eq!(Array::from([[1, 2, 3], [4, 5, 6]]).shape().dims(), [2, 3]);
     /// ```
     pub fn shape(&self) -> &Shape {
-        self.view.as_ref().map_or(&self.cell.ty.shape, |layout| &layout.shape)
+        self.view.as_deref().map_or(&self.cell.ty.shape, |layout| &layout.shape)
     }
 
     /// Number of axes.
@@ -155,11 +155,11 @@ impl Array {
 
     /// The window onto the cell; `None` is all of it.
     pub(crate) fn view(&self) -> Option<&Layout> {
-        self.view.as_ref()
+        self.view.as_deref()
     }
 
     pub(crate) fn layout(&self) -> Layout {
-        self.view.clone().unwrap_or_else(|| Layout::contiguous(self.cell.ty.shape.clone()))
+        self.view().cloned().unwrap_or_else(|| Layout::contiguous(self.cell.ty.shape.clone()))
     }
 
     /// Whether there are as many elements as the cell has.
@@ -174,7 +174,7 @@ impl Array {
 
     /// A view of the same cell.
     pub(crate) fn with_layout(&self, layout: Layout) -> Array {
-        Array { cell: self.cell.clone(), view: Some(layout) }
+        Array { cell: self.cell.clone(), view: Some(Box::new(layout)) }
     }
 
     /// The error this array carries, if any, without computing anything.
@@ -259,12 +259,12 @@ impl Array {
         }
         let buffer = eval::node_for(&node, Wanted::OnHost)?;
         self.expect_dtype("to_vec", T::DTYPE, location)?;
-        let whole = convert::read_whole(&buffer, self.view.as_ref(), self.size());
+        let whole = convert::read_whole(&buffer, self.view(), self.size());
         if let Some(values) = whole.map_err(|e| Error::new(e, location))? {
             return Ok(values);
         }
         let bytes = buffer.host_bytes().map_err(|e| Error::new(e, location))?;
-        Ok(convert::read(bytes, self.view.as_ref(), self.size()))
+        Ok(convert::read(bytes, self.view(), self.size()))
     }
 
     /// The only element of an array that has one.

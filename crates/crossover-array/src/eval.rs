@@ -81,21 +81,23 @@ pub(crate) fn node_if_small(target: &Arc<Node>) -> Option<Result<()>> {
             State::Scalar(_) | State::Pending { .. } => {}
         }
     }
-    Runtime::with_current(|runtime| match single::find(target, runtime) {
-        single::Found::Ready(ready) => {
-            let written = target.ty.shape.size() * target.ty.dtype.size();
-            let read: usize = ready.inputs.iter().map(|input| input.bytes()).sum();
-            // Anything but an elementwise operation or a reduction may take long with few bytes.
-            if read + written > SMALL || !ready.is_light {
-                return None;
-            }
-            let done = evaluate_single(target, single::Found::Ready(ready), runtime, Wanted::Anywhere);
-            Some(done.map(drop).map_err(|error| match error {
-                Ok(error) => blame::locate(error, &[target], runtime),
-                Err(carried) => carried,
-            }))
+    Runtime::with_current(|runtime| {
+        let single::Found::Ready(ready) = single::find(target, runtime) else { return None };
+        let written = target.ty.shape.size() * target.ty.dtype.size();
+        let read: usize = ready.inputs.iter().map(|input| input.bytes()).sum();
+        // Anything but an elementwise operation or a reduction may take long with few bytes.
+        if read + written > SMALL || !ready.is_light {
+            return None;
         }
-        _ => None,
+        let (executor, placement) = (runtime.executor(), runtime.placement().ok()?);
+        let ran = executor.run_for(placement, Wanted::Anywhere, &ready.prepared, &ready.inputs, &ready.scalars);
+        match ran {
+            Ok(buffers) => {
+                target.finish(State::Ready(buffers.into_iter().next()?));
+                Some(Ok(()))
+            }
+            Err(error) => Some(Err(blame::locate(error, &[target], runtime))),
+        }
     })
 }
 
