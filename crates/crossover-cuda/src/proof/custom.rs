@@ -148,17 +148,17 @@ extern "C" __global__ void largest(const float* x, float* out, unsigned char* sc
 
 /// Rows of 32 numbers doubled, element by element, and on Hopper through tiles that the copy engine moves.
 const TILES: &str = r#"
-extern "C" __global__ void tiles(const float* x, float* out, long long n) {
+extern "C" __global__ void tiles(const unsigned* x, unsigned* out, long long n) {
     const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-    if (i < n) out[i] = 2.0f * x[i];
+    if (i < n) out[i] = 2u * x[i];
 }
 "#;
 const TILES_HOPPER: &str = r#"
 extern "C" __global__ void tiles(
-    const float* x, float* out, long long tiles, const __grid_constant__ xo_tensor_map from,
+    const unsigned* x, unsigned* out, long long tiles, const __grid_constant__ xo_tensor_map from,
     const __grid_constant__ xo_tensor_map to)
 {
-    __shared__ alignas(128) float tile[8][32];
+    __shared__ alignas(128) unsigned tile[8][32];
     __shared__ unsigned long long arrived;
     const unsigned bar = (unsigned)__cvta_generic_to_shared(&arrived);
     const unsigned at = (unsigned)__cvta_generic_to_shared(&tile[0][0]);
@@ -184,7 +184,7 @@ extern "C" __global__ void tiles(
                 : "r"(bar), "r"(phase)
                 : "memory");
         }
-        for (int j = 0; j < 8; ++j) tile[j][threadIdx.x] *= 2.0f;
+        for (int j = 0; j < 8; ++j) tile[j][threadIdx.x] *= 2u;
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
         __syncthreads();
         if (threadIdx.x == 0) {
@@ -219,21 +219,21 @@ fn several() -> [(crossover_core::custom::Builder, Vec<Shape>); 2] {
             Launches::from(first).then(second).scratch(parts * 4)
         });
     let tiles = CustomKernel::builder("tiles")
-        .input("x", DType::F32)
-        .output("out", DType::F32)
+        .input("x", DType::U32)
+        .output("out", DType::U32)
         .shape(|shapes| Ok(shapes[0].clone()))
         .pieces(|_, _| 1000)
         .cpu(|inputs, output| {
-            let (x, start) = (inputs.slice::<f32>(0)?, output.start());
-            for (at, out) in output.slice::<f32>()?.iter_mut().enumerate() {
-                *out = 2.0 * x[start + at];
+            let (x, start) = (inputs.slice::<u32>(0)?, output.start());
+            for (at, out) in output.slice::<u32>()?.iter_mut().enumerate() {
+                *out = x[start + at].wrapping_mul(2);
             }
             Ok(())
         })
         .cuda(TILES, |_, out| Grid::covering(out.size(), 256).size(out.size()))
         .cuda_since(90, TILES_HOPPER, |_, out| {
             let rows = out.size() / 32;
-            let map = |part| TensorMap::new(part, DType::F32, &[rows, 32], &[8, 32]);
+            let map = |part| TensorMap::new(part, DType::U32, &[rows, 32], &[8, 32]);
             let tiles = rows.div_ceil(8);
             let grid = Grid::new([tiles, 1, 1], [32, 1, 1]).resident(2).size(tiles);
             grid.map(map(Part::Operand(0))).map(map(Part::Result))
