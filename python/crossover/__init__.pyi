@@ -3,7 +3,7 @@
 import builtins
 from typing import Any, Iterator
 
-from . import exceptions as exceptions, fft as fft, linalg as linalg, memory as memory, nn as nn, random as random
+from . import exceptions as exceptions, fft as fft, hrr as hrr, linalg as linalg, memory as memory, nn as nn, random as random
 
 class Array:
     """A lazy n-dimensional array."""

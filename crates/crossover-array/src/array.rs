@@ -35,8 +35,8 @@ struct Cell {
 #[derive(Clone)]
 pub struct Array {
     cell: Arc<Cell>,
-    /// The window onto the cell's row-major elements; `None` is all of them.
-    view: Option<Layout>,
+    /// The window onto the cell's row-major elements; `None` is all of them. Apart, so that whole arrays are small to pass on.
+    view: Option<Box<Layout>>,
 }
 
 impl Array {
@@ -55,6 +55,18 @@ impl Array {
     pub(crate) fn failed(error: Error) -> Array {
         let location = error.location();
         Array::from_node(Node::new(failed_type(), State::Failed(error), location))
+    }
+
+    /// An array that carries an error: for functions that return arrays and have failed.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let wrong = Array::failing("halved", "13 is odd".to_string()) + 1;
+    /// assert!(wrong.check().unwrap_err().to_string().starts_with("halved: 13 is odd"));
+    /// ```
+    #[track_caller]
+    pub fn failing(op: &'static str, what: String) -> Array {
+        Array::wrong(crossover_core::Error::Value { op, what }, Location::caller())
     }
 
     /// An array that carries an error of a call at `location`.
@@ -113,7 +125,7 @@ impl Array {
     /// assert_eq!(Array::from([[1, 2, 3], [4, 5, 6]]).shape().dims(), [2, 3]);
     /// ```
     pub fn shape(&self) -> &Shape {
-        self.view.as_ref().map_or(&self.cell.ty.shape, |layout| &layout.shape)
+        self.view.as_deref().map_or(&self.cell.ty.shape, |layout| &layout.shape)
     }
 
     /// Number of axes.
@@ -143,11 +155,11 @@ impl Array {
 
     /// The window onto the cell; `None` is all of it.
     pub(crate) fn view(&self) -> Option<&Layout> {
-        self.view.as_ref()
+        self.view.as_deref()
     }
 
     pub(crate) fn layout(&self) -> Layout {
-        self.view.clone().unwrap_or_else(|| Layout::contiguous(self.cell.ty.shape.clone()))
+        self.view().cloned().unwrap_or_else(|| Layout::contiguous(self.cell.ty.shape.clone()))
     }
 
     /// Whether there are as many elements as the cell has.
@@ -162,7 +174,7 @@ impl Array {
 
     /// A view of the same cell.
     pub(crate) fn with_layout(&self, layout: Layout) -> Array {
-        Array { cell: self.cell.clone(), view: Some(layout) }
+        Array { cell: self.cell.clone(), view: Some(Box::new(layout)) }
     }
 
     /// The error this array carries, if any, without computing anything.
@@ -247,12 +259,12 @@ impl Array {
         }
         let buffer = eval::node_for(&node, Wanted::OnHost)?;
         self.expect_dtype("to_vec", T::DTYPE, location)?;
-        let whole = convert::read_whole(&buffer, self.view.as_ref(), self.size());
+        let whole = convert::read_whole(&buffer, self.view(), self.size());
         if let Some(values) = whole.map_err(|e| Error::new(e, location))? {
             return Ok(values);
         }
         let bytes = buffer.host_bytes().map_err(|e| Error::new(e, location))?;
-        Ok(convert::read(bytes, self.view.as_ref(), self.size()))
+        Ok(convert::read(bytes, self.view(), self.size()))
     }
 
     /// The only element of an array that has one.

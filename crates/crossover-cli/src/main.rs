@@ -15,6 +15,7 @@ mod doctor;
 mod explain;
 mod expressions;
 mod functions;
+mod hrr;
 mod kernels;
 mod log;
 mod metrics;
@@ -56,6 +57,7 @@ Examples:
   crossover top                                  memory, load, kernels and decisions, live
   crossover metrics --listen                     the same for Prometheus, with alert rules
   crossover cache ls                             compiled kernels on disk
+  crossover hrr --help                           memories of named vectors: create, add, query, verify, export
   crossover tour --json | jq '.results[] | select(.roof_fraction < 0.5)'
 
 Every command takes --json; docs/json.md describes the shapes. NO_COLOR=1 turns colours off.
@@ -77,6 +79,7 @@ enum Command {
     Report(report_page::Arguments),
     Bench(bench::Arguments),
     Compare(compare::Arguments),
+    Hrr(hrr::Arguments),
     #[command(hide = true)]
     ProfileCheck(profile_check::Arguments),
     #[command(hide = true)]
@@ -105,6 +108,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => report_page::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Hrr(arguments) => hrr::run(&arguments),
         Command::BenchWorker(arguments) => bench_worker::run(&arguments),
     });
     match outcome {

@@ -1,17 +1,21 @@
-//! NumPy's array interface, both ways.
+//! NumPy's array interface, both ways: the structure where there is one, else the dictionary.
 //!
 //! What comes in is copied before control returns, since its owner may change it at any time, unless somebody promises that it will
 //! not ([`borrowed`]). What goes out is a read-only window onto the array's own memory, which stays as it is for as long as somebody
 //! looks at it, or memory that the array gives away ([`given`]).
 #![allow(unsafe_code)]
 
-use std::sync::Arc;
+use std::{
+    ffi::{c_char, c_int, c_void},
+    sync::Arc,
+};
 
-use crossover::{Array, DType, HostMemory, HostView};
+use crossover::{Array, DType, HostMemory, HostView, Kind};
 use pyo3::{
+    ffi,
     prelude::*,
     sync::PyOnceLock,
-    types::{PyDict, PyTuple},
+    types::{PyCapsule, PyDict, PyTuple},
 };
 
 use crate::{
@@ -32,8 +36,80 @@ struct Described {
     strides: Option<Vec<isize>>,
 }
 
+/// What `__array_struct__` holds, which takes no dictionary to be read.
+#[repr(C)]
+struct Interface {
+    two: c_int,
+    rank: c_int,
+    kind: c_char,
+    size: c_int,
+    flags: c_int,
+    shape: *const isize,
+    strides: *const isize,
+    data: *const u8,
+    _description: *const c_void,
+}
+
+impl Interface {
+    /// Elements are in this machine's byte order.
+    const NATIVE: c_int = 0x200;
+
+    /// The dtype; `None` if it is none of ours.
+    fn dtype(&self) -> Option<DType> {
+        let of = |kind: u8, found: DType| {
+            let letter = match found.kind() {
+                _ if found == DType::BF16 => return false,
+                Kind::Bool => b'b',
+                Kind::Int if found.is_signed_int() => b'i',
+                Kind::Int => b'u',
+                Kind::Float => b'f',
+                Kind::Complex => b'c',
+            };
+            letter == kind && found.size() as c_int == self.size
+        };
+        let native = self.flags & Interface::NATIVE != 0;
+        DType::ALL.into_iter().find(|&found| native && of(self.kind as u8, found))
+    }
+}
+
 impl Described {
+    /// From `__array_struct__`; `None` where there is none, or the elements are none of ours.
+    fn quickly(object: &Bound<'_, PyAny>) -> PyResult<Option<Described>> {
+        let Some(found) = object.getattr_opt(pyo3::intern!(object.py(), "__array_struct__"))? else {
+            return Ok(None);
+        };
+        let Ok(capsule) = found.cast_into::<PyCapsule>() else { return Ok(None) };
+        // SAFETY: the protocol: an unnamed capsule around this structure, which lives as long as the capsule, with `rank` lengths and,
+        // unless the pointer is null, as many strides.
+        let described = unsafe {
+            let pointer = ffi::PyCapsule_GetPointer(capsule.as_ptr(), std::ptr::null()).cast::<Interface>();
+            let Some(interface) = pointer.as_ref().filter(|interface| interface.two == 2) else {
+                ffi::PyErr_Clear();
+                return Ok(None);
+            };
+            let Some(dtype) = interface.dtype() else { return Ok(None) };
+            let rank = interface.rank.max(0) as usize;
+            let list = |pointer: *const isize| match rank == 0 || pointer.is_null() {
+                true => &[],
+                false => std::slice::from_raw_parts(pointer, rank),
+            };
+            let strides = (!interface.strides.is_null()).then(|| list(interface.strides).to_vec());
+            let shape = list(interface.shape).iter().map(|&n| n.max(0) as usize).collect();
+            Described {
+                kind: String::new(),
+                dtype: Some(dtype),
+                shape,
+                address: interface.data as usize,
+                strides,
+            }
+        };
+        Ok(Some(described))
+    }
+
     fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Described>> {
+        if let Some(described) = Described::quickly(object)? {
+            return Ok(Some(described));
+        }
         let Some(interface) = object.getattr_opt(pyo3::intern!(object.py(), "__array_interface__"))? else {
             return Ok(None);
         };

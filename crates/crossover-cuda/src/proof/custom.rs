@@ -146,16 +146,17 @@ extern "C" __global__ void largest(const float* x, float* out, unsigned char* sc
 }
 "#;
 
-/// Rows of 32 numbers doubled, element by element, and on Hopper through tiles that the copy engine moves.
+/// Rows of 32 integers doubled (floats may be NaN, whose bits differ), element by element, and on Hopper through tiles that the copy
+/// engine moves.
 const TILES: &str = r#"
-extern "C" __global__ void tiles(const unsigned* x, unsigned* out, long long n) {
+extern "C" __global__ void tiles(const int* x, int* out, long long n) {
     const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-    if (i < n) out[i] = 2u * x[i];
+    if (i < n) out[i] = (int)(2u * (unsigned)x[i]);
 }
 "#;
 const TILES_HOPPER: &str = r#"
 extern "C" __global__ void tiles(
-    const unsigned* x, unsigned* out, long long tiles, const __grid_constant__ xo_tensor_map from,
+    const int* x, int* out, long long tiles, const __grid_constant__ xo_tensor_map from,
     const __grid_constant__ xo_tensor_map to)
 {
     __shared__ alignas(128) unsigned tile[8][32];
@@ -219,13 +220,13 @@ fn several() -> [(crossover_core::custom::Builder, Vec<Shape>); 2] {
             Launches::from(first).then(second).scratch(parts * 4)
         });
     let tiles = CustomKernel::builder("tiles")
-        .input("x", DType::U32)
-        .output("out", DType::U32)
+        .input("x", DType::I32)
+        .output("out", DType::I32)
         .shape(|shapes| Ok(shapes[0].clone()))
         .pieces(|_, _| 1000)
         .cpu(|inputs, output| {
-            let (x, start) = (inputs.slice::<u32>(0)?, output.start());
-            for (at, out) in output.slice::<u32>()?.iter_mut().enumerate() {
+            let (x, start) = (inputs.slice::<i32>(0)?, output.start());
+            for (at, out) in output.slice::<i32>()?.iter_mut().enumerate() {
                 *out = x[start + at].wrapping_mul(2);
             }
             Ok(())
@@ -233,7 +234,7 @@ fn several() -> [(crossover_core::custom::Builder, Vec<Shape>); 2] {
         .cuda(TILES, |_, out| Grid::covering(out.size(), 256).size(out.size()))
         .cuda_since(90, TILES_HOPPER, |_, out| {
             let rows = out.size() / 32;
-            let map = |part| TensorMap::new(part, DType::U32, &[rows, 32], &[8, 32]);
+            let map = |part| TensorMap::new(part, DType::I32, &[rows, 32], &[8, 32]);
             let tiles = rows.div_ceil(8);
             let grid = Grid::new([tiles, 1, 1], [32, 1, 1]).resident(2).size(tiles);
             grid.map(map(Part::Operand(0))).map(map(Part::Result))

@@ -1,0 +1,74 @@
+//! `crossover hrr` from outside.
+#![allow(clippy::unwrap_used)]
+
+use std::{
+    path::PathBuf,
+    process::{Command, Output},
+};
+
+use serde_json::Value;
+
+fn hrr(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_crossover")).arg("hrr").args(arguments).output().unwrap()
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let output = hrr(&[arguments, &["--json"]].concat());
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{arguments:?}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("crossover-cli-hrr-{name}-{}", std::process::id()));
+    std::fs::remove_dir_all(&folder).ok();
+    folder
+}
+
+#[test]
+fn a_memory_is_made_asked_verified_and_exported() {
+    let place = folder("life");
+    let store = place.join("words");
+    let words = store.to_str().unwrap();
+    assert_eq!(json(&["create", words, "--d", "2048"])["items"], 0);
+    let names = ["capital", "money", "Washington", "dollar", "peso", "Mexico City"];
+    assert_eq!(json(&[&["add", words][..], &names].concat())["items"], 6);
+    let question = "(capital*Washington + money*dollar) / capital";
+    assert_eq!(json(&["query", words, question])["matches"][0]["name"], "Washington");
+    let analogy = "(capital*\"Mexico City\" + money*peso) / ((capital*Washington + money*dollar) / dollar)";
+    let best = json(&["query", words, analogy, "--top", "2", "--threshold", "0.05"]);
+    assert_eq!(best["matches"][0]["name"], "peso", "{best}");
+    let unknown = hrr(&["query", words, "capital*money"]);
+    assert_eq!(unknown.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&unknown.stdout).starts_with("unknown"));
+    assert_eq!(json(&["verify", words])["intact"], true);
+    let file = place.join("words.safetensors");
+    assert!(hrr(&["export", words, file.to_str().unwrap()]).status.success());
+    assert!(std::fs::metadata(&file).unwrap().len() > 6 * 2048 * 4);
+    // Names that are there, and expressions that are none, are refused with what is wrong.
+    let taken = hrr(&["add", words, "peso"]);
+    assert!(String::from_utf8_lossy(&taken.stderr).contains("named \"peso\" already"));
+    let unclosed = hrr(&["query", words, "(peso"]);
+    assert!(String::from_utf8_lossy(&unclosed.stderr).contains("bracket"));
+    std::fs::remove_dir_all(place).ok();
+}
+
+#[test]
+fn damage_is_told_and_the_rest_salvaged() {
+    let place = folder("damage");
+    let store = place.join("words");
+    let words = store.to_str().unwrap();
+    json(&["create", words, "--d", "64", "--model", "map"]);
+    json(&["add", words, "a", "b"]);
+    json(&["add", words, "c"]);
+    let segment = store.join("000002.safetensors");
+    let mut bytes = std::fs::read(&segment).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 4;
+    std::fs::write(&segment, bytes).unwrap();
+    assert_eq!(hrr(&["query", words, "a"]).status.code(), Some(1));
+    let saved = place.join("saved");
+    let report = json(&["verify", words, "--salvage", saved.to_str().unwrap()]);
+    assert_eq!((&report["intact"], &report["salvaged"]), (&false.into(), &2.into()), "{report}");
+    assert_eq!(json(&["query", saved.to_str().unwrap(), "b"])["matches"][0]["name"], "b");
+    std::fs::remove_dir_all(place).ok();
+}

@@ -1,0 +1,96 @@
+//! From a noisy vector to the item that is meant.
+
+use crossover_array::Array;
+
+use crate::{Error, Result, Space, kernel};
+
+/// An item that resembles a query.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Match {
+    /// Row of the item.
+    pub index: usize,
+    /// How alike they are, at most 1.
+    pub similarity: f64,
+}
+
+impl Space {
+    /// The nearest item of each query, or `None` where the nearest is less alike than `threshold`: "unknown".
+    ///
+    /// Queries are `[d]` or `[q, d]`, items `[n, d]`. Among equal similarities the first item wins; a NaN never does. On a GPU the scores
+    /// are never written.
+    ///
+    /// ```
+    /// use crossover_hrr::{Model, Space};
+    /// let space = Space::new(Model::Hrr, 512)?;
+    /// let items = space.named_all(&["red", "green", "blue"])?;
+    /// let noisy = space.superpose(&space.named_all(&["green", "noise"])?)?;
+    /// assert_eq!(space.cleanup(&noisy, &items, 0.3)?[0].unwrap().index, 1);
+    /// assert_eq!(space.cleanup(&space.named("yellow")?, &items, 0.3)?[0], None);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
+    pub fn cleanup(&self, queries: &Array, items: &Array, threshold: f64) -> Result<Vec<Option<Match>>> {
+        let (queries, _) = self.asked("cleanup", queries, items)?;
+        self.cleanup_prepared(&queries, &self.prepared(items), threshold)
+    }
+
+    /// Vectors as [`cleanup_prepared`](Space::cleanup_prepared) wants them.
+    pub(crate) fn prepared(&self, vectors: &Array) -> Array {
+        kernel::prepared(&self.comparable(vectors))
+    }
+
+    /// As [`cleanup`](Space::cleanup), of items that have been prepared.
+    pub(crate) fn cleanup_prepared(
+        &self,
+        queries: &Array,
+        items: &Array,
+        threshold: f64,
+    ) -> Result<Vec<Option<Match>>> {
+        let (indices, similarities) = kernel::nearest(&self.prepared(queries), items)?;
+        let found = indices.into_iter().zip(similarities);
+        // A comparison with NaN is false.
+        let known = |(index, similarity): (u32, f32)| {
+            let similarity = f64::from(similarity);
+            (similarity >= threshold).then_some(Match { index: index as usize, similarity })
+        };
+        Ok(found.map(known).collect())
+    }
+
+    /// The `k` nearest items of each query, nearest first.
+    ///
+    /// ```
+    /// use crossover_hrr::{Model, Space};
+    /// let space = Space::new(Model::Bsc, 1000)?;
+    /// let items = space.named_all(&["a", "b", "c", "d"])?;
+    /// let mixed = space.superpose(&space.named_all(&["b", "d", "x"])?)?;
+    /// let mut best: Vec<usize> = space.top_k(&mixed, &items, 2)?[0].iter().map(|m| m.index).collect();
+    /// best.sort();
+    /// assert_eq!(best, [1, 3]);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
+    pub fn top_k(&self, queries: &Array, items: &Array, k: usize) -> Result<Vec<Vec<Match>>> {
+        let (queries, n) = self.asked("top_k", queries, items)?;
+        let k = k.min(n);
+        if k == 0 {
+            return Ok(vec![Vec::new(); queries.shape().dims()[0]]);
+        }
+        let (similarities, indices) = self.similarities(&queries, items)?.top_k(k, -1);
+        let values = similarities.astype(crossover_array::DType::F64).to_vec::<f64>()?;
+        let places = indices.to_vec::<i64>()?;
+        let all = places.iter().zip(&values);
+        let all: Vec<Match> = all.map(|(&i, &similarity)| Match { index: i as usize, similarity }).collect();
+        Ok(all.chunks(k).map(<[Match]>::to_vec).collect())
+    }
+
+    /// Queries as `[q, d]`, and the number of items.
+    fn asked(&self, op: &'static str, queries: &Array, items: &Array) -> Result<(Array, usize)> {
+        self.check(op, queries)?;
+        self.rows(op, items)?;
+        let n = items.shape().dims()[0];
+        if items.ndim() != 2 || n == 0 || n >= u32::MAX as usize {
+            let what = format!("wants items as [n, {}] with at least one, not {}", self.d(), items.shape());
+            return Err(Error::value(op, what));
+        }
+        let rows = queries.size() / self.d();
+        Ok((queries.reshape([rows, self.d()]), n))
+    }
+}

@@ -1,0 +1,204 @@
+//! Superposing, normalising and comparing.
+
+use crossover_array::{Array, DType, keepdims};
+
+use crate::{Error, Model, Result, Space, algebra, kernel};
+
+/// Added to lengths that are divided by.
+const EPSILON: f64 = 1e-8;
+
+impl Space {
+    /// The superposition of the rows (the last axis but one): their sum, [normalised](Space::normalise). It resembles each of them.
+    ///
+    /// ```
+    /// use crossover_hrr::{Model, Space};
+    /// for model in Model::ALL {
+    ///     let space = Space::new(model, 2000)?;
+    ///     let animals = space.named_all(&["cat", "dog", "cow"])?;
+    ///     let all = space.superpose(&animals)?;
+    ///     assert!(space.similarity(&all, &space.named("dog")?)?.astype(crossover_array::DType::F64).item::<f64>()? > 0.4);
+    ///     assert!(space.similarity(&all, &space.named("bus")?)?.astype(crossover_array::DType::F64).item::<f64>()? < 0.15);
+    /// }
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
+    pub fn superpose(&self, vectors: &Array) -> Result<Array> {
+        self.rows("superpose", vectors)?;
+        match self.model() {
+            Model::Bsc => self.majority(&(vectors.astype(DType::F32) * 2.0 - 1.0).sum(-2)),
+            _ => self.normalise(&self.narrowed(&self.widened(vectors).sum(-2))),
+        }
+    }
+
+    /// As [`superpose`](Space::superpose), with weights: one per row, or as many rows of them as there are results.
+    ///
+    /// Vectors `[.., k, d]` and weights `[k]` or `[.., k]` give `[.., d]`; vectors `[k, d]` and weights `[m, k]` give `[m, d]`, a matrix product.
+    ///
+    /// ```
+    /// use crossover_hrr::{Model, Space};
+    /// use crossover_array::Array;
+    /// let space = Space::new(Model::Hrr, 1000)?;
+    /// let both = space.named_all(&["near", "far"])?;
+    /// let mixed = space.superpose_weighted(&both, &Array::from([[0.9f32, 0.1], [0.5, 0.5]]))?;
+    /// let alike = space.similarity(&mixed, &space.named("near")?)?.to_vec::<f32>()?;
+    /// assert!(alike[0] > 0.95 && alike[1] < 0.8);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
+    pub fn superpose_weighted(&self, vectors: &Array, weights: &Array) -> Result<Array> {
+        const OP: &str = "superpose_weighted";
+        self.rows(OP, vectors)?;
+        weights.check()?;
+        let k = vectors.shape().dims()[vectors.ndim() - 2];
+        if weights.shape().dims().last() != Some(&k) {
+            let what =
+                format!("{k} vectors and weights of shape {}; give one weight per vector", weights.shape());
+            return Err(Error::value(OP, what));
+        }
+        let values = match self.model() {
+            Model::Bsc => vectors.astype(DType::F32) * 2.0 - 1.0,
+            _ => self.widened(vectors),
+        };
+        let weights = weights.astype(values.dtype());
+        // One row of weights for each stack of vectors; where the stack is shared, a plain matrix product.
+        let sums = match (vectors.ndim(), weights.ndim()) {
+            (2, 1) => weights.reshape([1, k]).matmul(&values).squeeze(0),
+            (2, _) => weights.matmul(&values),
+            (_, 1) => weights.reshape([1, k]).matmul(&values).squeeze(-2),
+            _ => weights.expand_dims(-2).matmul(&values).squeeze(-2),
+        };
+        sums.check()?;
+        match self.model() {
+            Model::Bsc => self.majority(&sums),
+            _ => self.normalise(&self.narrowed(&sums)),
+        }
+    }
+
+    /// Binds rows pairwise and superposes the pairs: a memory of associations, or a record. One kernel for HRR; the pairs are never written.
+    ///
+    /// ```
+    /// use crossover_hrr::{Model, Space};
+    /// let space = Space::new(Model::Hrr, 1024)?;
+    /// let keys = space.named_all(&["colour", "shape"])?;
+    /// let values = space.named_all(&["red", "round"])?;
+    /// let ball = space.bind_superpose(&keys, &values)?;
+    /// let colour = space.unbind(&ball, &space.named("colour")?)?;
+    /// assert_eq!(space.cleanup(&colour, &values, 0.2)?[0].unwrap().index, 0);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
+    pub fn bind_superpose(&self, keys: &Array, values: &Array) -> Result<Array> {
+        self.rows("bind_superpose", keys)?;
+        self.rows("bind_superpose", values)?;
+        match self.model() {
+            Model::Hrr if keys.shape() == values.shape() => {
+                self.normalise(&kernel::convolve_sum(self, keys, values)?)
+            }
+            _ => self.superpose(&self.bind(keys, values)?),
+        }
+    }
+
+    /// Vectors as superpositions should be: of length 1 (HRR), of elements with magnitude 1 (FHRR), of ±1 (MAP), of length √d (HLB).
+    /// A zero vector stays zero; a zero element of MAP gets a fixed random sign. Bits are left as they are.
+    ///
+    /// ```
+    /// use crossover_hrr::{Model, Space};
+    /// use crossover_array::Array;
+    /// let space = Space::new(Model::Hrr, 2)?;
+    /// assert_eq!(space.normalise(&Array::from([[3.0f32, 4.0], [0.0, 0.0]]))?.to_vec::<f32>()?, [0.6, 0.8, 0.0, 0.0]);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
+    pub fn normalise(&self, a: &Array) -> Result<Array> {
+        self.check("normalise", a)?;
+        let wide = self.widened(a);
+        Ok(match self.model() {
+            Model::Hrr => self.narrowed(&scaled(&wide, 1.0)),
+            Model::Hlb => self.narrowed(&scaled(&wide, (self.d() as f64).sqrt())),
+            Model::Fhrr => algebra::unit(a),
+            Model::Map => {
+                let ties = self.ties().astype(wide.dtype()) * 2.0 - 1.0;
+                self.narrowed(&wide.equal(0.0).where_(ties, algebra::sign(&wide)))
+            }
+            Model::Bsc => a.clone(),
+        })
+    }
+
+    /// How alike vectors are along the last axis: 1 equal, 0 unrelated, -1 opposite. Leading axes broadcast.
+    ///
+    /// The cosine; for FHRR its real part, for BSC 1 - 2·(share of bits that differ).
+    pub fn similarity(&self, a: &Array, b: &Array) -> Result<Array> {
+        self.check("similarity", a)?;
+        self.check("similarity", b)?;
+        Ok(match self.model() {
+            Model::Bsc => (a ^ b).astype(DType::F32).mean(-1) * -2.0 + 1.0,
+            Model::Fhrr => {
+                let dot = (a * b.conj()).real().sum(-1);
+                dot / (length(a, false) * length(b, false) + EPSILON)
+            }
+            _ => {
+                let (a, b) = (self.widened(a), self.widened(b));
+                (&a * &b).sum(-1) / (length(&a, false) * length(&b, false) + EPSILON)
+            }
+        })
+    }
+
+    /// The similarity of every query with every item, as a matrix product: `[.., q, d]` and `[n, d]` give `[.., q, n]`.
+    ///
+    /// ```
+    /// use crossover_hrr::{Model, Space};
+    /// let space = Space::new(Model::Fhrr, 512)?;
+    /// let items = space.named_all(&["a", "b", "c"])?;
+    /// let all = space.similarities(&items, &items)?.to_vec::<f32>()?;
+    /// assert!(all[0] > 0.99 && all[1].abs() < 0.3 && all[4] > 0.99);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
+    pub fn similarities(&self, queries: &Array, items: &Array) -> Result<Array> {
+        self.check("similarities", queries)?;
+        self.rows("similarities", items)?;
+        Ok(self.comparable(queries).matmul(&self.comparable(items).swap_axes(-1, -2)))
+    }
+
+    /// Real vectors whose dot products are the similarities.
+    pub(crate) fn comparable(&self, a: &Array) -> Array {
+        match self.model() {
+            Model::Bsc => (a.astype(DType::F32) * 2.0 - 1.0) * (1.0 / (self.d() as f64).sqrt()),
+            Model::Fhrr => {
+                let a = a / (length(a, true) + EPSILON).astype(a.dtype());
+                // Re(a·conj(b)) is the dot product of (re, im).
+                Array::concat(&[&a.real(), &a.imag()], -1)
+            }
+            _ => {
+                let wide = self.widened(a);
+                let length = length(&wide, true);
+                wide / (length + EPSILON)
+            }
+        }
+    }
+
+    /// Bits where sums of ±1 are positive; ties by fixed random bits.
+    fn majority(&self, sums: &Array) -> Result<Array> {
+        Ok(sums.equal(0.0).where_(self.ties(), sums.greater(0.0)))
+    }
+
+    pub(crate) fn rows(&self, op: &'static str, vectors: &Array) -> Result<()> {
+        self.check(op, vectors)?;
+        if vectors.ndim() < 2 {
+            let what = format!("wants vectors as rows, [.., k, {}], not {}", self.d(), vectors.shape());
+            return Err(Error::value(op, what));
+        }
+        Ok(())
+    }
+}
+
+/// Lengths along the last axis.
+fn length(a: &Array, keep: bool) -> Array {
+    let squares = match a.dtype() {
+        DType::C64 | DType::C128 => a.real().square() + a.imag().square(),
+        _ => a.square(),
+    };
+    if keep { squares.sum(keepdims(-1)).sqrt() } else { squares.sum(-1).sqrt() }
+}
+
+/// Vectors of this length; zero stays zero.
+fn scaled(x: &Array, to: f64) -> Array {
+    let length = length(x, true);
+    let safe = length.equal(0.0).where_(1.0, &length);
+    x / safe * to
+}

@@ -1,0 +1,164 @@
+//! The CUDA text of a convolution: constants of the task before the text of the files beside this one.
+
+use crossover_array::DType;
+
+use super::convolve::Task;
+
+const BUTTERFLY: &str = include_str!("butterfly.cuh");
+const TRANSFORM: &str = include_str!("transform.cuh");
+const CONVOLVE: &str = include_str!("convolve.cu");
+
+/// Longest rows whose transform is held in shared memory.
+const LONGEST: usize = 8192;
+/// Shortest rows that are worth a kernel of their own.
+const SHORTEST: usize = 16;
+/// Radices that the kernel has butterflies for, larger ones first.
+const RADICES: [usize; 7] = [16, 8, 7, 5, 4, 3, 2];
+
+/// How the threads of a block share the work of one length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Geometry {
+    /// Radices of the stages; 1 where there is none.
+    radices: [usize; 4],
+    /// Threads of a group, which does one row pair at a time.
+    group: usize,
+    /// Groups of a block.
+    pub groups: usize,
+}
+
+/// Whether rows of this length have a kernel; the others go through the library's transforms.
+pub(super) fn is_direct(d: usize) -> bool {
+    Geometry::of(d).is_some()
+}
+
+impl Geometry {
+    /// For rows of `d` elements; `None` if half of it is no product of at most four radices.
+    pub fn of(d: usize) -> Option<Geometry> {
+        if !d.is_multiple_of(2) || !(SHORTEST..=LONGEST).contains(&d) {
+            return None;
+        }
+        let m = d / 2;
+        // Measured on an H200 for powers of two; others by the fewest elements per thread.
+        let (radices, group) = match m {
+            8 => (vec![8], 1),
+            16 => (vec![4, 4], 4),
+            32 => (vec![8, 4], 4),
+            64 => (vec![8, 8], 8),
+            128 => (vec![4, 8, 4], 16),
+            256 => (vec![16, 16], 16),
+            512 => (vec![8, 8, 8], 64),
+            1024 => (vec![8, 16, 8], 64),
+            2048 => (vec![16, 8, 16], 128),
+            4096 => (vec![16, 16, 16], 256),
+            _ => {
+                let group = (m.div_ceil(8 * 32) * 32).clamp(32, 512);
+                (factors(m, group)?, group)
+            }
+        };
+        let mut all = [1; 4];
+        all[..radices.len()].copy_from_slice(&radices);
+        Some(Geometry { radices: all, group, groups: if group <= 32 { 128 / group } else { 1 } })
+    }
+
+    /// Threads of a block.
+    pub fn threads(&self) -> usize {
+        self.group * self.groups
+    }
+
+    /// Bytes of shared memory of a block.
+    pub fn shared(&self, task: Task) -> usize {
+        let real = if task.dtype == DType::F64 { 8 } else { 4 };
+        self.groups * task.d * 2 * real
+    }
+}
+
+/// At most four radices whose product is `m`, such that a thread of a group holds as few elements as can be; powers of two last, whose roots
+/// are constants.
+fn factors(m: usize, group: usize) -> Option<Vec<usize>> {
+    let mut best: Option<(usize, Vec<usize>)> = None;
+    let mut open = vec![(m, 0, Vec::new())];
+    while let Some((left, from, chosen)) = open.pop() {
+        if left == 1 {
+            let held = |&r: &usize| (m / r).div_ceil(group) * r;
+            let cost = chosen.iter().map(held).max().unwrap_or(1) * 8 + chosen.len();
+            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                best = Some((cost, chosen));
+            }
+        } else if chosen.len() < 4 {
+            for (i, &radix) in RADICES.iter().enumerate().skip(from) {
+                if left.is_multiple_of(radix) {
+                    let mut more = chosen.clone();
+                    more.push(radix);
+                    open.push((left / radix, i, more));
+                }
+            }
+        }
+    }
+    let (_, mut chosen) = best?;
+    chosen.sort_by_key(|r| r.is_power_of_two());
+    Some(chosen)
+}
+
+/// The name of the kernel: what it does and in which dtype.
+pub(super) fn name(task: Task) -> &'static str {
+    let wide = match task.dtype {
+        DType::F64 => 1,
+        DType::BF16 => 2,
+        _ => 0,
+    };
+    let names = match (task.sum, task.correlate, task.normalise) {
+        (true, ..) => ["hrr_bind_sum", "hrr_bind_sum_f64", "hrr_bind_sum_bf16"],
+        (_, false, false) => ["hrr_bind", "hrr_bind_f64", "hrr_bind_bf16"],
+        (_, false, true) => ["hrr_bind_normalise", "hrr_bind_normalise_f64", "hrr_bind_normalise_bf16"],
+        (_, true, false) => ["hrr_unbind", "hrr_unbind_f64", "hrr_unbind_bf16"],
+        (_, true, true) => ["hrr_unbind_normalise", "hrr_unbind_normalise_f64", "hrr_unbind_normalise_bf16"],
+    };
+    names[wide]
+}
+
+/// The text.
+pub(super) fn text(task: Task, geometry: &Geometry) -> String {
+    let (real, element, hold, release) = match task.dtype {
+        DType::F64 => ("double", "double", "(x)", "(x)"),
+        DType::BF16 => ("float", "unsigned short", "xo_widen_bf16(x)", "xo_settle_bf16(x)"),
+        _ => ("float", "float", "(x)", "(x)"),
+    };
+    let [r0, r1, r2, r3] = geometry.radices;
+    format!(
+        "typedef {real} real;\ntypedef {element} element;\n#define hold(x) {hold}\n#define release(x) {release}\n\
+         constexpr int M = {}, T = {}, GROUPS = {}, RADIX0 = {r0}, RADIX1 = {r1}, RADIX2 = {r2}, RADIX3 = {r3};\n\
+         constexpr bool CORRELATE = {}, NORMALISE = {}, SUM = {};\n#define NAME {}\n{BUTTERFLY}{TRANSFORM}{CONVOLVE}",
+        task.d / 2,
+        geometry.group,
+        geometry.groups,
+        task.correlate,
+        task.normalise,
+        task.sum,
+        name(task),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn radices_multiply_to_half_the_length() {
+        let mut direct = 0;
+        for d in 1..=LONGEST + 2 {
+            if let Some(geometry) = Geometry::of(d) {
+                direct += 1;
+                assert_eq!(geometry.radices.iter().product::<usize>(), d / 2, "{d}");
+                assert!(geometry.threads() <= 1024);
+                assert!(
+                    geometry.group > 32 || 32 % geometry.group == 0,
+                    "groups do not share warps unevenly: {d}"
+                );
+            }
+        }
+        assert!(direct > 140, "{direct}");
+        for d in [7, 9, 22, 514, 8193, 16384] {
+            assert_eq!(Geometry::of(d), None, "{d}");
+        }
+    }
+}

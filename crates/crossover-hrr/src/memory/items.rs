@@ -1,0 +1,308 @@
+//! Named items that noisy vectors are cleaned up with.
+
+use std::path::Path;
+
+use crossover_array::{Array, Device, s};
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+
+use super::saved;
+use crate::{Error, Match, Result, Space, Store};
+
+/// Rows that are reserved at least when a memory grows.
+const LEAST: usize = 64;
+
+/// A match with the item's name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Named {
+    /// The name.
+    pub name: String,
+    /// How alike they are, at most 1.
+    pub similarity: f64,
+}
+
+/// Items by name, one vector each, that grow.
+///
+/// ```
+/// use crossover_hrr::{ItemMemory, Model, Space};
+/// let mut colours = ItemMemory::new(Space::new(Model::Hrr, 512)?);
+/// colours.add_all(&["red", "green", "blue"])?;
+/// let noisy = colours.get("green")? + colours.get("blue")? * 0.4;
+/// let found = colours.query(&noisy, 0.3)?;
+/// assert_eq!(found[0].as_ref().unwrap().name, "green");
+/// assert_eq!(colours.top_k(&noisy, 2)?[0][1].name, "blue");
+/// # Ok::<(), crossover_hrr::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ItemMemory {
+    space: Space,
+    names: Vec<String>,
+    places: FxHashMap<String, usize>,
+    /// `[capacity, d]`, of which the first `names.len()` rows count.
+    rows: Array,
+    /// Rows as cleanup wants them, made when it is first asked for.
+    prepared: Mutex<Option<Array>>,
+    /// Items that the store has, and removals that it does not have yet.
+    saved: usize,
+    removed: Vec<String>,
+    /// The hash of the store when it was last the same as this.
+    chain: Option<String>,
+}
+
+impl ItemMemory {
+    /// Without items.
+    pub fn new(space: Space) -> ItemMemory {
+        ItemMemory::reserved(space, 0)
+    }
+
+    /// Without items, and with room for `items` of them, so that adding those moves nothing.
+    ///
+    /// ```
+    /// use crossover_hrr::{ItemMemory, Model, Space};
+    /// let memory = ItemMemory::with_capacity(1000, Space::new(Model::Hrr, 256)?);
+    /// assert_eq!((memory.len(), memory.capacity()), (0, 1000));
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
+    pub fn with_capacity(items: usize, space: Space) -> ItemMemory {
+        ItemMemory::reserved(space, items)
+    }
+
+    fn reserved(space: Space, items: usize) -> ItemMemory {
+        let rows = Array::zeros_dtype([items, space.d()], space.dtype());
+        ItemMemory {
+            space,
+            names: Vec::new(),
+            places: FxHashMap::default(),
+            rows,
+            prepared: Mutex::new(None),
+            saved: 0,
+            removed: Vec::new(),
+            chain: None,
+        }
+    }
+
+    /// The space of its vectors.
+    pub fn space(&self) -> &Space {
+        &self.space
+    }
+
+    /// Number of items.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Items that fit without moving.
+    pub fn capacity(&self) -> usize {
+        self.rows.shape().dims()[0]
+    }
+
+    /// The names, in the order of the rows.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The vectors, one per row.
+    pub fn vectors(&self) -> Array {
+        self.rows.slice(s![0..self.len()])
+    }
+
+    /// Adds the vector of a name; see [`Space::named`].
+    pub fn add(&mut self, name: &str) -> Result<()> {
+        self.add_all(&[name])
+    }
+
+    /// Adds the vectors of names.
+    pub fn add_all<S: AsRef<str>>(&mut self, names: &[S]) -> Result<()> {
+        let vectors = self.space.named_all(names)?;
+        self.add_vectors(names, &vectors)
+    }
+
+    /// Adds a vector under a name.
+    pub fn add_vector(&mut self, name: &str, vector: &Array) -> Result<()> {
+        self.space.check("add", vector)?;
+        if vector.ndim() != 1 {
+            return Err(Error::value(
+                "add",
+                format!("one vector has one axis, not shape {}", vector.shape()),
+            ));
+        }
+        self.add_vectors(&[name], &vector.reshape([1, self.space.d()]))
+    }
+
+    /// Adds rows under names; all or none.
+    pub fn add_vectors<S: AsRef<str>>(&mut self, names: &[S], vectors: &Array) -> Result<()> {
+        self.space.rows("add", vectors)?;
+        if vectors.shape().dims() != [names.len(), self.space.d()] {
+            let what = format!("{} names and vectors of shape {}", names.len(), vectors.shape());
+            return Err(Error::value("add", what));
+        }
+        let mut fresh = FxHashMap::default();
+        for (i, name) in names.iter().map(AsRef::as_ref).enumerate() {
+            if self.places.contains_key(name) || fresh.insert(name.to_string(), self.len() + i).is_some() {
+                return Err(Error::Taken { name: name.to_string() });
+            }
+        }
+        if names.is_empty() {
+            return Ok(());
+        }
+        let (start, end) = (self.len(), self.len() + names.len());
+        if end > self.capacity() {
+            let more = end.max(self.capacity() * 2).max(LEAST);
+            let larger = Array::zeros_dtype([more, self.space.d()], self.space.dtype());
+            if start > 0 {
+                larger.slice(s![0..start]).assign(self.vectors())?;
+            }
+            self.rows = larger;
+        }
+        self.rows.slice(s![start..end]).assign(vectors)?;
+        self.places.extend(fresh);
+        self.names.extend(names.iter().map(|n| n.as_ref().to_string()));
+        *self.prepared.lock() = None;
+        Ok(())
+    }
+
+    /// The vector of an item.
+    pub fn get(&self, name: &str) -> Result<Array> {
+        let unknown = || Error::Unknown { name: name.to_string(), items: self.len() };
+        let at = *self.places.get(name).ok_or_else(unknown)?;
+        // A copy: rows of the memory may be written to later.
+        Ok(self.rows.index(at as i64).copy())
+    }
+
+    /// Whether there is an item of this name.
+    pub fn contains(&self, name: &str) -> bool {
+        self.places.contains_key(name)
+    }
+
+    /// Removes an item. The items after it move up.
+    pub fn remove(&mut self, name: &str) -> Result<()> {
+        let items = self.len();
+        let unknown = || Error::Unknown { name: name.to_string(), items };
+        let at = self.places.remove(name).ok_or_else(unknown)?;
+        if at + 1 < self.len() {
+            let after = self.rows.slice(s![at + 1..self.len()]).copy();
+            self.rows.slice(s![at..self.len() - 1]).assign(after)?;
+        }
+        self.names.remove(at);
+        for place in self.places.values_mut().filter(|place| **place > at) {
+            *place -= 1;
+        }
+        if at < self.saved {
+            self.saved -= 1;
+            self.removed.push(name.to_string());
+        }
+        *self.prepared.lock() = None;
+        Ok(())
+    }
+
+    /// Keeps the vectors as cleanup wants them on a device, so that queries there move nothing. Without it this happens as queries come.
+    pub fn to_device(&self, device: Device) -> Result<()> {
+        let there = self.prepared()?.to_device(device)?;
+        *self.prepared.lock() = Some(there);
+        Ok(())
+    }
+
+    /// The vectors as cleanup wants them; made once.
+    fn prepared(&self) -> Result<Array> {
+        let mut prepared = self.prepared.lock();
+        if let Some(made) = &*prepared {
+            return Ok(made.clone());
+        }
+        // A copy, so that later additions can write the rows in place.
+        let made = self.space.prepared(&self.vectors().copy());
+        made.eval()?;
+        Ok(prepared.insert(made).clone())
+    }
+
+    /// The nearest item of each query `[d]` or `[q, d]`; `None` where none is as alike as `threshold`.
+    pub fn query(&self, queries: &Array, threshold: f64) -> Result<Vec<Option<Named>>> {
+        self.space.check("query", queries)?;
+        let rows = queries.size() / self.space.d();
+        if self.is_empty() {
+            return Ok(vec![None; rows]);
+        }
+        let queries = queries.reshape([rows, self.space.d()]);
+        let found = self.space.cleanup_prepared(&queries, &self.prepared()?, threshold)?;
+        Ok(found.into_iter().map(|found| found.map(|m| self.named(m))).collect())
+    }
+
+    /// The `k` nearest items of each query, nearest first.
+    pub fn top_k(&self, queries: &Array, k: usize) -> Result<Vec<Vec<Named>>> {
+        if self.is_empty() {
+            self.space.check("top_k", queries)?;
+            return Ok(vec![Vec::new(); queries.size() / self.space.d()]);
+        }
+        let found = self.space.top_k(queries, &self.vectors(), k)?;
+        Ok(found.into_iter().map(|row| row.into_iter().map(|m| self.named(m)).collect()).collect())
+    }
+
+    fn named(&self, found: Match) -> Named {
+        Named { name: self.names[found.index].clone(), similarity: found.similarity }
+    }
+
+    /// Saves the memory as a store. If the store there is of this memory, only what is new is written.
+    ///
+    /// ```
+    /// use crossover_hrr::{ItemMemory, Model, Space};
+    /// let folder = std::env::temp_dir().join(format!("crossover-items-{}", std::process::id()));
+    /// let mut memory = ItemMemory::new(Space::new(Model::Hrr, 64)?);
+    /// memory.add_all(&["a", "b"])?;
+    /// memory.save(&folder)?;
+    /// memory.add("c")?;
+    /// memory.save(&folder)?; // appends one item
+    /// let again = ItemMemory::open(&folder)?;
+    /// assert_eq!(again.names(), ["a", "b", "c"]);
+    /// assert_eq!(again.get("b")?.to_vec::<f32>()?, memory.get("b")?.to_vec::<f32>()?);
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
+    pub fn save(&mut self, folder: impl AsRef<Path>) -> Result<()> {
+        let folder = folder.as_ref();
+        let mut store = if folder.join("head").exists() {
+            let store = Store::open(folder)?;
+            // The hash fixes everything that was ever done to the store.
+            if self.chain != Some(store.hash()) {
+                let what = "it is not what this memory was opened from or saved as; save elsewhere";
+                return Err(Error::Busy { folder: folder.to_path_buf(), what });
+            }
+            store
+        } else {
+            self.saved = 0;
+            self.removed.clear();
+            saved::create(folder, &self.space)?
+        };
+        if !self.removed.is_empty() {
+            saved::remove(&mut store, &self.removed)?;
+            self.removed.clear();
+        }
+        if self.saved < self.len() {
+            let rows = self.rows.slice(s![self.saved..self.len()]);
+            saved::add(&mut store, &self.names[self.saved..], &rows, &self.space)?;
+            self.saved = self.len();
+        }
+        self.chain = Some(store.hash());
+        Ok(())
+    }
+
+    /// The memory of a store, if every byte is as it was written.
+    pub fn open(folder: impl AsRef<Path>) -> Result<ItemMemory> {
+        let store = Store::open(folder)?;
+        let space = saved::space(&store)?;
+        let mut memory = ItemMemory::new(space);
+        saved::replay(&store, &mut memory)?;
+        memory.saved = memory.len();
+        memory.removed.clear();
+        memory.chain = Some(store.hash());
+        Ok(memory)
+    }
+
+    /// What can be saved of a damaged store: the items whose vectors and names are as they were written, and what was lost.
+    pub fn salvage(folder: impl AsRef<Path>) -> Result<(ItemMemory, crate::Report)> {
+        saved::salvage(folder.as_ref())
+    }
+}

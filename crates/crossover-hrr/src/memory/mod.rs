@@ -1,0 +1,10 @@
+//! Memories: named items, and associations of them in one vector.
+
+mod associative;
+mod items;
+mod saved;
+
+pub use self::{
+    associative::{AssociativeMemory, Reliability},
+    items::{ItemMemory, Named},
+};

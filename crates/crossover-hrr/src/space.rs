@@ -1,0 +1,222 @@
+//! A model with a dimension, a dtype and a seed: where vectors come from.
+//!
+//! What always holds: a name gives the same vector in every process, on every machine and device. Its Philox key is the start of a
+//! BLAKE3 hash of model, seed and name, so vectors of different names are independent, and never depends on a process.
+
+use crossover_array::{Array, Complex, DType, Key, random};
+
+use crate::{Error, Model, Result};
+
+/// Vectors whose names are evaluated together.
+const TOGETHER: usize = 256;
+
+/// A model, the number of elements of its vectors, their dtype, and a seed for names.
+///
+/// ```
+/// use crossover_hrr::{Model, Space};
+/// let space = Space::new(Model::Hrr, 1024)?;
+/// let (country, france) = (space.named("country")?, space.named("France")?);
+/// let bound = space.bind(&country, &france)?;
+/// // A pair resembles neither of its halves, and either half leads to the other.
+/// assert!(space.similarity(&bound, &france)?.item::<f32>()?.abs() < 0.2);
+/// let found = space.unbind(&bound, &country)?;
+/// assert!(space.similarity(&found, &france)?.item::<f32>()? > 0.5);
+/// # Ok::<(), crossover_hrr::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Space {
+    model: Model,
+    d: usize,
+    dtype: DType,
+    seed: u64,
+}
+
+impl Space {
+    /// Vectors of `d` elements, in the model's default dtype, with seed 0.
+    pub fn new(model: Model, d: usize) -> Result<Space> {
+        if d == 0 || d > 1 << 24 {
+            return Err(Error::value("space", format!("{d} elements; there can be 1 to 16,777,216")));
+        }
+        Ok(Space { model, d, dtype: model.default_dtype(), seed: 0 })
+    }
+
+    /// The same with vectors of another dtype: `f32`, `f64` or `bf16`, and `c64` or `c128` for [`Model::Fhrr`].
+    ///
+    /// ```
+    /// use crossover_hrr::{Model, Space};
+    /// use crossover_array::DType;
+    /// let space = Space::new(Model::Hrr, 256)?.with_dtype(DType::BF16)?;
+    /// assert_eq!(space.named("x")?.dtype(), DType::BF16);
+    /// assert!(Space::new(Model::Bsc, 256)?.with_dtype(DType::F32).is_err());
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
+    pub fn with_dtype(mut self, dtype: DType) -> Result<Space> {
+        if !self.model.dtypes().contains(&dtype) {
+            let known: Vec<String> = self.model.dtypes().iter().map(ToString::to_string).collect();
+            let what = format!("vectors of {} cannot be {dtype}; there are {}", self.model, known.join(", "));
+            return Err(Error::value("space", what));
+        }
+        self.dtype = dtype;
+        Ok(self)
+    }
+
+    /// The same with another seed: names give other vectors.
+    pub fn with_seed(mut self, seed: u64) -> Space {
+        self.seed = seed;
+        self
+    }
+
+    /// The model.
+    pub fn model(&self) -> Model {
+        self.model
+    }
+
+    /// Elements of a vector.
+    pub fn d(&self) -> usize {
+        self.d
+    }
+
+    /// Dtype of the elements.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The seed of names.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The key of a name.
+    fn key(&self, purpose: &str, name: &str) -> Key {
+        let mut hash = blake3::Hasher::new_derive_key("crossover-hrr 2026 vectors by name");
+        for part in
+            [purpose.as_bytes(), self.model.name().as_bytes(), &self.seed.to_le_bytes(), name.as_bytes()]
+        {
+            // Lengths keep the parts apart.
+            hash.update(&(part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+        let mut start = [0; 8];
+        hash.finalize_xof().fill(&mut start);
+        Key::new(u64::from_le_bytes(start))
+    }
+
+    /// The vector of a name.
+    ///
+    /// ```
+    /// use crossover_hrr::{Model, Space};
+    /// let space = Space::new(Model::Map, 8)?;
+    /// assert_eq!(space.named("a")?.to_vec::<f32>()?, space.named("a")?.to_vec::<f32>()?);
+    /// assert_ne!(space.named("a")?.to_vec::<f32>()?, space.named("b")?.to_vec::<f32>()?);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
+    pub fn named(&self, name: &str) -> Result<Array> {
+        Ok(self.drawn(&self.key("item", name), &[self.d]))
+    }
+
+    /// The vectors of names, one per row.
+    pub fn named_all<S: AsRef<str>>(&self, names: &[S]) -> Result<Array> {
+        let mut parts = Vec::new();
+        for some in names.chunks(TOGETHER) {
+            let rows: Vec<Array> = some.iter().map(|n| self.named(n.as_ref())).collect::<Result<_>>()?;
+            let stacked = Array::stack(&rows.iter().collect::<Vec<_>>(), 0);
+            stacked.eval()?;
+            parts.push(stacked);
+        }
+        match parts.as_slice() {
+            [] => Ok(Array::zeros_dtype([0, self.d], self.dtype)),
+            [one] => Ok(one.clone()),
+            many => Ok(Array::concat(&many.iter().collect::<Vec<_>>(), 0)),
+        }
+    }
+
+    /// `n` random vectors, one per row.
+    ///
+    /// ```
+    /// use crossover_hrr::{Model, Space};
+    /// use crossover_array::Key;
+    /// let space = Space::new(Model::Bsc, 100)?;
+    /// assert_eq!(space.random(&Key::new(1), 7).shape().dims(), [7, 100]);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
+    pub fn random(&self, key: &Key, n: usize) -> Array {
+        self.drawn(key, &[n, self.d])
+    }
+
+    fn drawn(&self, key: &Key, shape: &[usize]) -> Array {
+        let real = self.dtype.real();
+        // 16-bit vectors are drawn in f32 and rounded once.
+        let wide = if real == DType::BF16 { DType::F32 } else { real };
+        let (signs, noise) = key.split();
+        let spread = 1.0 / (self.d as f64).sqrt();
+        let bipolar = || random::bernoulli(&signs, shape, 0.5).astype(wide) * 2.0 - 1.0;
+        let normal = || random::normal_dtype(&noise, shape, wide) * spread;
+        match self.model {
+            Model::Hrr => normal().astype(self.dtype),
+            Model::Fhrr => {
+                let turn = random::uniform_dtype(&noise, shape, wide) * std::f64::consts::TAU;
+                self.polar(&turn)
+            }
+            Model::Map => bipolar().astype(self.dtype),
+            Model::Bsc => random::bernoulli(&signs, shape, 0.5),
+            Model::Hlb => (bipolar() + normal()).astype(self.dtype),
+        }
+    }
+
+    /// Unit complex numbers of these angles.
+    pub(crate) fn polar(&self, angle: &Array) -> Array {
+        complex(&angle.cos(), &angle.sin())
+    }
+
+    /// The vector that binding with leaves every vector as it is.
+    ///
+    /// ```
+    /// use crossover_hrr::{Model, Space};
+    /// let space = Space::new(Model::Hrr, 5)?;
+    /// assert_eq!(space.identity().to_vec::<f32>()?, [1.0, 0.0, 0.0, 0.0, 0.0]);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
+    pub fn identity(&self) -> Array {
+        match self.model {
+            Model::Hrr => Array::eye_dtype(1, self.d, 0, self.dtype).reshape([self.d]),
+            Model::Bsc => Array::zeros_dtype([self.d], self.dtype),
+            _ => Array::ones_dtype([self.d], self.dtype),
+        }
+    }
+
+    /// The order of the fixed permutation: entry i of a permuted vector is entry `order[i]` of the original.
+    pub(crate) fn order(&self) -> Result<Vec<i64>> {
+        Ok(random::permutation(&self.key("permutation", &self.d.to_string()), self.d).to_vec::<i64>()?)
+    }
+
+    /// Bits that decide ties of a majority, the same for all.
+    pub(crate) fn ties(&self) -> Array {
+        random::bernoulli(&self.key("ties", &self.d.to_string()), [self.d], 0.5)
+    }
+
+    /// Whether an array holds vectors of this space.
+    pub(crate) fn check(&self, op: &'static str, x: &Array) -> Result<()> {
+        x.check()?;
+        if x.dtype() == self.dtype && x.shape().dims().last() == Some(&self.d) {
+            return Ok(());
+        }
+        let (given_dtype, given) = (x.dtype(), x.shape().clone());
+        Err(Error::Vector { op, dtype: self.dtype, d: self.d, given_dtype, given })
+    }
+
+    /// Vectors in the dtype that is computed in.
+    pub(crate) fn widened(&self, x: &Array) -> Array {
+        if self.dtype == DType::BF16 { x.astype(DType::F32) } else { x.clone() }
+    }
+
+    /// What was computed, in the dtype of the space.
+    pub(crate) fn narrowed(&self, x: &Array) -> Array {
+        if x.dtype() == self.dtype { x.clone() } else { x.astype(self.dtype) }
+    }
+}
+
+/// Complex numbers from their parts.
+pub(crate) fn complex(re: &Array, im: &Array) -> Array {
+    let dtype = if re.dtype() == DType::F64 { DType::C128 } else { DType::C64 };
+    re.astype(dtype) + im.astype(dtype) * Complex::new(0.0f64, 1.0)
+}

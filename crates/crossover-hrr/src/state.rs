@@ -1,0 +1,188 @@
+//! Named arrays and values that move, save and verify as one.
+
+use std::{collections::BTreeMap, path::Path};
+
+use crossover_array::{Array, DType, Device, s};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Error, Result, Store,
+    store::{Notes, Report},
+};
+
+const KIND: &str = "state";
+
+/// A plain value of a [`State`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+#[non_exhaustive]
+pub enum Value {
+    /// True or false.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number.
+    Float(f64),
+    /// Text.
+    Text(String),
+}
+
+macro_rules! values {
+    ($($from:ty => $variant:ident),*) => {$(
+        impl From<$from> for Value {
+            fn from(value: $from) -> Value {
+                Value::$variant(value.into())
+            }
+        }
+    )*};
+}
+
+values!(bool => Bool, i64 => Int, i32 => Int, u32 => Int, f64 => Float, f32 => Float, &str => Text, String => Text);
+
+/// A map of names to arrays and to plain values.
+///
+/// ```
+/// use crossover_array::Array;
+/// use crossover_hrr::{State, Value};
+/// let folder = std::env::temp_dir().join(format!("crossover-state-{}", std::process::id()));
+/// let mut state = State::new();
+/// state.set("weights", Array::linspace(0.0, 1.0, 5));
+/// state.set_value("step", 12);
+/// state.save(&folder)?;
+/// let again = State::open(&folder)?;
+/// assert_eq!(again.get("weights")?.to_vec::<f64>()?, [0.0, 0.25, 0.5, 0.75, 1.0]);
+/// assert_eq!(again.value("step"), Some(&Value::Int(12)));
+/// # std::fs::remove_dir_all(folder).ok();
+/// # Ok::<(), crossover_hrr::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct State {
+    arrays: BTreeMap<String, Array>,
+    values: BTreeMap<String, Value>,
+}
+
+impl State {
+    /// Empty.
+    pub fn new() -> State {
+        State::default()
+    }
+
+    /// Sets an array.
+    pub fn set(&mut self, name: &str, array: Array) {
+        self.arrays.insert(name.to_string(), array);
+    }
+
+    /// Sets a value.
+    pub fn set_value(&mut self, name: &str, value: impl Into<Value>) {
+        self.values.insert(name.to_string(), value.into());
+    }
+
+    /// An array.
+    pub fn get(&self, name: &str) -> Result<&Array> {
+        let unknown = || Error::Unknown { name: name.to_string(), items: self.arrays.len() };
+        self.arrays.get(name).ok_or_else(unknown)
+    }
+
+    /// A value.
+    pub fn value(&self, name: &str) -> Option<&Value> {
+        self.values.get(name)
+    }
+
+    /// The arrays.
+    pub fn arrays(&self) -> &BTreeMap<String, Array> {
+        &self.arrays
+    }
+
+    /// The values.
+    pub fn values(&self) -> &BTreeMap<String, Value> {
+        &self.values
+    }
+
+    /// The same with all arrays on a device; those that are there already do not move.
+    pub fn to_device(&self, device: Device) -> Result<State> {
+        let moved = self.arrays.iter().map(|(name, array)| Ok((name.clone(), array.to_device(device)?)));
+        Ok(State { arrays: moved.collect::<Result<_>>()?, values: self.values.clone() })
+    }
+
+    /// Saves everything as one operation of a store: a new one, or the next version in one that is there. Old versions stay readable.
+    pub fn save(&self, folder: impl AsRef<Path>) -> Result<()> {
+        let folder = folder.as_ref();
+        let mut store = match folder.join("head").exists() {
+            true => Store::open(folder)?,
+            false => Store::create(folder, KIND, Notes::new())?,
+        };
+        store.expect_kind(KIND)?;
+        let wide: Vec<&String> =
+            self.arrays.iter().filter(|(_, a)| a.dtype() == DType::C128).map(|(n, _)| n).collect();
+        let notes = Notes::from([
+            ("values".to_string(), json(&Stored::of(&self.values))?),
+            ("complex".to_string(), json(&wide)?),
+        ]);
+        // The format has no 128-bit complex numbers: they get an axis of real and imaginary parts.
+        let stored: Vec<(&str, Array)> =
+            self.arrays.iter().map(|(name, a)| (name.as_str(), parted(a))).collect();
+        store.append("save", &stored.iter().map(|(name, a)| (*name, a)).collect::<Vec<_>>(), notes)
+    }
+
+    /// The newest version in a store, if every byte of it is as it was written.
+    pub fn open(folder: impl AsRef<Path>) -> Result<State> {
+        let store = Store::open(folder)?;
+        store.expect_kind(KIND)?;
+        let (notes, arrays) = store.read(store.len() - 1)?;
+        let field = |key: &str| notes.get(key).map_or("null", String::as_str);
+        let wrong = |e: serde_json::Error| Error::value("open", e.to_string());
+        let stored: Option<Stored> = serde_json::from_str(field("values")).map_err(wrong)?;
+        let wide: Option<Vec<String>> = serde_json::from_str(field("complex")).map_err(wrong)?;
+        let wide = wide.unwrap_or_default();
+        let arrays = arrays.into_iter().map(|(name, array)| {
+            let array = if wide.contains(&name) { joined(&array) } else { array };
+            (name, array)
+        });
+        Ok(State { arrays: arrays.collect(), values: stored.unwrap_or_default().values() })
+    }
+
+    /// Looks at every byte of a saved state.
+    pub fn verify(folder: impl AsRef<Path>) -> Result<Report> {
+        Store::verify_folder(folder)
+    }
+}
+
+/// Values in a form that comes back bit for bit: JSON has no NaN and no infinities.
+#[derive(Default, Serialize, Deserialize)]
+struct Stored {
+    plain: BTreeMap<String, Value>,
+    floats: BTreeMap<String, u64>,
+}
+
+impl Stored {
+    fn of(values: &BTreeMap<String, Value>) -> Stored {
+        let mut stored = Stored::default();
+        for (name, value) in values {
+            match value {
+                Value::Float(number) => drop(stored.floats.insert(name.clone(), number.to_bits())),
+                other => drop(stored.plain.insert(name.clone(), other.clone())),
+            }
+        }
+        stored
+    }
+
+    fn values(self) -> BTreeMap<String, Value> {
+        let floats = self.floats.into_iter().map(|(name, bits)| (name, Value::Float(f64::from_bits(bits))));
+        self.plain.into_iter().chain(floats).collect()
+    }
+}
+
+fn json(value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|e| Error::value("save", e.to_string()))
+}
+
+fn parted(array: &Array) -> Array {
+    match array.dtype() {
+        DType::C128 => Array::stack(&[&array.real(), &array.imag()], 0),
+        _ => array.clone(),
+    }
+}
+
+fn joined(parts: &Array) -> Array {
+    crate::space::complex(&parts.slice(s![0]), &parts.slice(s![1]))
+}

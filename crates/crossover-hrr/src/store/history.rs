@@ -1,0 +1,188 @@
+//! The head and the history: what was done, each line fixed by the hash of the next.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, OpenOptions},
+    io::{Seek, SeekFrom, Write},
+    path::Path,
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Notes, VERSION,
+    file::{Steps, failed},
+    verify::Damage,
+};
+use crate::{Error, Result};
+
+const TITLE: &str = "crossover hrr store";
+/// Bytes that a head has at most.
+const LONGEST: u64 = 1024;
+
+/// How far the history goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Head {
+    /// Lines.
+    pub records: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// The last line's hash.
+    pub chain: String,
+}
+
+impl Head {
+    /// Of a store without a line.
+    pub fn start() -> Head {
+        Head { records: 0, bytes: 0, chain: "0".repeat(64) }
+    }
+
+    /// The one text that says this.
+    pub fn text(&self) -> String {
+        let body = format!(
+            "{TITLE}\nversion {VERSION}\nrecords {}\nhistory {}\nchain {}\n",
+            self.records, self.bytes, self.chain
+        );
+        let check = blake3::hash(body.as_bytes()).to_hex();
+        format!("{body}check {check}\n")
+    }
+
+    /// The head that a text is; `None` if it is none, down to the last bit.
+    pub fn parse(text: &str) -> Option<Head> {
+        let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
+        let head = Head {
+            records: value("records")?.parse().ok()?,
+            bytes: value("history")?.parse().ok()?,
+            chain: value("chain")?.to_string(),
+        };
+        (head.text() == text).then_some(head)
+    }
+}
+
+/// A segment: where arrays are, and what they must be.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Segment {
+    pub file: String,
+    pub bytes: u64,
+    pub hash: String,
+    /// Hashes of the arrays' elements.
+    pub arrays: BTreeMap<String, String>,
+}
+
+/// One operation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Record {
+    pub number: u64,
+    pub operation: String,
+    pub notes: Notes,
+    pub segment: Option<Segment>,
+}
+
+impl Record {
+    /// The line after one with this hash, and its own.
+    pub fn line(&self, before: &str) -> (String, String) {
+        // A structure of strings and numbers has a JSON form.
+        let body = serde_json::to_string(self).unwrap_or_default();
+        let chain = chained(before, &body);
+        (format!("{chain} {body}\n"), chain)
+    }
+}
+
+fn chained(before: &str, body: &str) -> String {
+    let mut hash = blake3::Hasher::new_derive_key("crossover-hrr 2026 history");
+    hash.update(before.as_bytes());
+    hash.update(body.as_bytes());
+    hash.finalize().to_hex().to_string()
+}
+
+fn corrupt(folder: &Path, damage: Damage) -> Error {
+    Error::Corrupt { folder: folder.to_path_buf(), damage: vec![damage] }
+}
+
+pub(super) fn read_head(folder: &Path) -> Result<Head> {
+    let path = folder.join("head");
+    let length = fs::metadata(&path).map_err(failed(&path, "open"))?.len();
+    let wrong = |what: &str| corrupt(folder, Damage::head(what));
+    if length > LONGEST {
+        return Err(wrong("it is longer than a head is"));
+    }
+    let bytes = fs::read(&path).map_err(failed(&path, "read"))?;
+    let text = String::from_utf8(bytes).map_err(|_| wrong("it is no text"))?;
+    if let Some(head) = Head::parse(&text) {
+        return Ok(head);
+    }
+    match version(&text) {
+        Some(found) if found > VERSION => {
+            Err(Error::Version { folder: folder.to_path_buf(), found, newest: VERSION })
+        }
+        _ => Err(wrong("it does not have the check that it says")),
+    }
+}
+
+/// The version of a head that is whole, whatever else it says.
+fn version(text: &str) -> Option<u32> {
+    let (body, check) = text.rsplit_once("check ")?;
+    if blake3::hash(body.as_bytes()).to_hex().as_str() != check.strip_suffix('\n')? {
+        return None;
+    }
+    body.strip_prefix(TITLE)?.strip_prefix("\nversion ")?.lines().next()?.parse().ok()
+}
+
+/// The lines that the head names.
+pub(super) fn read_history(folder: &Path, head: &Head) -> Result<Vec<Record>> {
+    let path = folder.join("history");
+    let mut bytes = fs::read(&path).map_err(failed(&path, "read"))?;
+    let wrong = |line: u64, what: &str| corrupt(folder, Damage::history(line, what));
+    if (bytes.len() as u64) < head.bytes {
+        return Err(wrong(head.records.saturating_sub(1), "the file ends before it"));
+    }
+    // What is beyond was never committed.
+    bytes.truncate(head.bytes as usize);
+    let text = String::from_utf8(bytes).map_err(|_| wrong(0, "the history is no text"))?;
+    let (mut records, mut chain) = (Vec::new(), Head::start().chain);
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let number = number as u64;
+        let parts = line.strip_suffix('\n').and_then(|line| line.split_once(' '));
+        let (hash, body) = parts.ok_or_else(|| wrong(number, "it is no line of a history"))?;
+        if chained(&chain, body) != hash {
+            return Err(wrong(number, "its hash is not that of its text and of the line before"));
+        }
+        let record: Record =
+            serde_json::from_str(body).map_err(|_| wrong(number, "its text cannot be read"))?;
+        if record.number != number {
+            return Err(wrong(number, "it has the number of another line"));
+        }
+        chain = hash.to_string();
+        records.push(record);
+    }
+    if records.len() as u64 != head.records || chain != head.chain {
+        return Err(wrong(records.len() as u64, "the head names another last line"));
+    }
+    Ok(records)
+}
+
+/// Puts a line after the first `at` bytes of the history; whatever is there was never committed.
+pub(super) fn write_line(folder: &Path, at: u64, line: &[u8], steps: &Steps) -> Result<()> {
+    let path = folder.join("history");
+    let failed = failed(&path, "write");
+    steps.next().map_err(&failed)?;
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(false).open(&path).map_err(&failed)?;
+    file.set_len(at).map_err(&failed)?;
+    file.seek(SeekFrom::Start(at)).map_err(&failed)?;
+    file.write_all(&line[..steps.reaching(line.len())]).map_err(&failed)?;
+    steps.next().map_err(&failed)?;
+    file.sync_all().map_err(&failed)
+}
+
+/// Replaces the head: from now on the new line counts.
+pub(super) fn write_head(folder: &Path, head: &Head, steps: &Steps) -> Result<()> {
+    let path = folder.join("head");
+    crossover_io::replace(&path, |to| {
+        steps.next()?;
+        let text = head.text();
+        to.write_all(&text.as_bytes()[..steps.reaching(text.len())])?;
+        steps.next()
+    })?;
+    Ok(())
+}

@@ -1,0 +1,235 @@
+//! Damage of every kind to a small store, and writers that die at every step.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use super::*;
+
+/// A folder of its own for each test, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Folder {
+        static MADE: AtomicUsize = AtomicUsize::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("crossover-hrr-{}-{number}", std::process::id()));
+        fs::remove_dir_all(&path).ok();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+fn small(folder: &Path) -> Store {
+    let mut store = Store::create(folder, "test", Notes::from([("a".to_string(), "b".to_string())])).unwrap();
+    store.append("one", &[("x", &Array::from([1.0f32, -2.0, 3.5]))], Notes::new()).unwrap();
+    store.append("two", &[("y", &Array::from([7u8, 8])), ("z", &Array::from([true]))], Notes::new()).unwrap();
+    store.append("three", &[], Notes::from([("k".to_string(), "v".to_string())])).unwrap();
+    store
+}
+
+/// What a reader gets: everything, or a refusal.
+fn contents(folder: &Path) -> Result<Vec<String>> {
+    let store = Store::open(folder)?;
+    let mut all = vec![store.hash()];
+    for number in 0..store.len() {
+        let (notes, arrays) = store.read(number)?;
+        all.push(format!(
+            "{notes:?} {:?}",
+            arrays.iter().map(|(n, a)| (n, a.to_string())).collect::<Vec<_>>()
+        ));
+    }
+    Ok(all)
+}
+
+fn refuses(folder: &Path, what: &str) {
+    assert!(contents(folder).is_err(), "{what} was not noticed by a reader");
+    let report = Store::verify_folder(folder).unwrap();
+    assert!(!report.is_intact(), "{what} was not noticed by verify");
+}
+
+#[test]
+fn what_is_written_comes_back() {
+    let folder = Folder::new();
+    let store = small(&folder.0);
+    assert_eq!(store.len(), 4);
+    let again = Store::open(&folder.0).unwrap();
+    assert_eq!((again.kind(), again.hash()), ("test", store.hash()));
+    let (_, arrays) = again.read(1).unwrap();
+    assert_eq!(arrays["x"].to_vec::<f32>().unwrap(), [1.0, -2.0, 3.5]);
+    // SAFETY: nobody else knows this store.
+    #[allow(unsafe_code)]
+    let mapped = unsafe { again.map(2) }.unwrap().1;
+    assert_eq!(mapped["y"].to_vec::<u8>().unwrap(), [7, 8]);
+    assert_eq!(again.read(3).unwrap().0["k"], "v");
+    let report = again.verify().unwrap();
+    assert!(report.is_intact() && report.strays.is_empty() && report.operations == 4, "{report:?}");
+    assert!(matches!(Store::create(&folder.0, "test", Notes::new()), Err(Error::Value { .. })));
+}
+
+#[test]
+fn every_flipped_bit_is_noticed() {
+    let folder = Folder::new();
+    small(&folder.0);
+    let mut flipped = 0;
+    for entry in fs::read_dir(&folder.0).unwrap() {
+        let path = entry.unwrap().path();
+        let whole = fs::read(&path).unwrap();
+        for bit in 0..whole.len() * 8 {
+            let mut bytes = whole.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            fs::write(&path, &bytes).unwrap();
+            refuses(&folder.0, &format!("{}: bit {bit}", path.display()));
+            flipped += 1;
+        }
+        fs::write(&path, &whole).unwrap();
+    }
+    assert!(flipped > 8000, "{flipped}");
+    assert!(contents(&folder.0).is_ok());
+}
+
+#[test]
+fn every_cut_is_noticed() {
+    let folder = Folder::new();
+    small(&folder.0);
+    for entry in fs::read_dir(&folder.0).unwrap() {
+        let path = entry.unwrap().path();
+        let whole = fs::read(&path).unwrap();
+        for length in 0..whole.len() {
+            fs::write(&path, &whole[..length]).unwrap();
+            refuses(&folder.0, &format!("{}: cut to {length}", path.display()));
+        }
+        fs::remove_file(&path).unwrap();
+        refuses(&folder.0, &format!("{}: removed", path.display()));
+        fs::write(&path, &whole).unwrap();
+    }
+    assert!(contents(&folder.0).is_ok());
+}
+
+#[test]
+fn lines_and_segments_that_change_places_or_vanish_are_noticed() {
+    let folder = Folder::new();
+    small(&folder.0);
+    let history = folder.0.join("history");
+    let text = fs::read_to_string(&history).unwrap();
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    for a in 0..lines.len() {
+        let mut without = lines.clone();
+        without.remove(a);
+        fs::write(&history, without.concat()).unwrap();
+        refuses(&folder.0, "a line removed");
+        for b in 0..a {
+            let mut swapped = lines.clone();
+            swapped.swap(a, b);
+            fs::write(&history, swapped.concat()).unwrap();
+            refuses(&folder.0, "lines swapped");
+        }
+    }
+    fs::write(&history, &text).unwrap();
+    let (one, two) = (folder.0.join("000001.safetensors"), folder.0.join("000002.safetensors"));
+    let (first, second) = (fs::read(&one).unwrap(), fs::read(&two).unwrap());
+    fs::write(&one, &second).unwrap();
+    fs::write(&two, &first).unwrap();
+    refuses(&folder.0, "segments swapped");
+}
+
+#[test]
+fn damage_is_named_and_the_rest_is_salvaged() {
+    let folder = Folder::new();
+    small(&folder.0);
+    let path = folder.0.join("000002.safetensors");
+    let mut bytes = fs::read(&path).unwrap();
+    let last = bytes.len() - 1;
+    // The last byte is the bool of z; y before it is intact.
+    bytes[last] ^= 1;
+    fs::write(&path, &bytes).unwrap();
+    let report = Store::verify_folder(&folder.0).unwrap();
+    assert_eq!(report.damage.len(), 1);
+    let text = report.damage[0].to_string();
+    assert_eq!(text, "000002.safetensors, array \"z\": its elements are not those that were written");
+    let salvaged = Store::salvage(&folder.0).unwrap();
+    let names: Vec<Vec<&String>> = salvaged.operations.iter().map(|(_, _, a)| a.keys().collect()).collect();
+    assert_eq!(names, [vec![], vec!["x"], vec!["y"], vec![]]);
+    // Without a head the lines that follow from the start are still there.
+    fs::remove_file(folder.0.join("head")).unwrap();
+    assert_eq!(Store::salvage(&folder.0).unwrap().operations.len(), 4);
+}
+
+#[test]
+fn a_writer_that_dies_at_any_step_leaves_the_old_or_the_new_state() {
+    let mut outcomes = (0, 0);
+    for step in 0.. {
+        let folder = Folder::new();
+        small(&folder.0);
+        let before = contents(&folder.0).unwrap();
+        let mut store = Store::open(&folder.0).unwrap();
+        store.steps = Steps::failing_after(step);
+        let finished = store.append("four", &[("w", &Array::from([5i64, 6]))], Notes::new()).is_ok();
+        let after = contents(&folder.0).unwrap();
+        if after == before {
+            outcomes.0 += 1;
+        } else {
+            assert_eq!((after.len(), &after[1..5]), (6, &before[1..5]), "step {step}");
+            outcomes.1 += 1;
+        }
+        assert!(!finished || after != before, "done and not there");
+        // The next writer goes on from there, whatever was left behind.
+        let mut next = Store::open(&folder.0).unwrap();
+        next.append("five", &[("v", &Array::from([9i64]))], Notes::new()).unwrap();
+        let last = contents(&folder.0).unwrap();
+        assert_eq!(last.len(), after.len() + 1);
+        assert!(Store::verify_folder(&folder.0).unwrap().is_intact());
+        if finished {
+            break;
+        }
+    }
+    assert!(outcomes.0 >= 6 && outcomes.1 >= 1, "{outcomes:?}");
+}
+
+#[test]
+fn a_torn_line_at_any_byte_is_ignored() {
+    let folder = Folder::new();
+    let mut store = small(&folder.0);
+    let history = folder.0.join("history");
+    let (head, text) = (fs::read(folder.0.join("head")).unwrap(), fs::read(&history).unwrap());
+    store.append("four", &[], Notes::new()).unwrap();
+    let longer = fs::read(&history).unwrap();
+    fs::write(folder.0.join("head"), &head).unwrap();
+    for length in text.len()..=longer.len() {
+        fs::write(&history, &longer[..length]).unwrap();
+        assert_eq!(contents(&folder.0).unwrap().len(), 5, "cut at {length}");
+        let report = Store::verify_folder(&folder.0).unwrap();
+        assert!(report.is_intact());
+        assert_eq!(report.strays.len(), usize::from(length > text.len()));
+    }
+}
+
+#[test]
+fn two_writers_do_not_fork_a_history() {
+    let folder = Folder::new();
+    let mut first = small(&folder.0);
+    let mut second = Store::open(&folder.0).unwrap();
+    first.append("mine", &[], Notes::new()).unwrap();
+    let error = second.append("theirs", &[], Notes::new()).unwrap_err();
+    assert!(matches!(error, Error::Busy { .. }), "{error}");
+    let _held = file::lock(&folder.0).unwrap();
+    assert!(matches!(first.append("more", &[], Notes::new()), Err(Error::Busy { .. })));
+}
+
+#[test]
+fn newer_formats_are_refused_by_number() {
+    let folder = Folder::new();
+    small(&folder.0);
+    let path = folder.0.join("head");
+    let text = fs::read_to_string(&path).unwrap();
+    let body = text.rsplit_once("check ").unwrap().0.replace("version 1", "version 9");
+    fs::write(&path, format!("{body}check {}\n", blake3::hash(body.as_bytes()).to_hex())).unwrap();
+    assert!(matches!(Store::open(&folder.0), Err(Error::Version { found: 9, newest: 1, .. })));
+}

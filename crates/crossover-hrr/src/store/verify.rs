@@ -1,0 +1,133 @@
+//! What is damaged, and where.
+
+use std::{collections::BTreeSet, fmt, fs, path::Path};
+
+use super::{
+    file::failed,
+    history::{self, Head, Record},
+    segment,
+};
+use crate::{Error, Result};
+
+/// Something that is not as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Damage {
+    /// The file.
+    pub file: String,
+    /// The line of the history, or the array of the segment, where it is known.
+    pub place: Option<String>,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl Damage {
+    pub(super) fn head(what: &str) -> Damage {
+        Damage { file: "head".to_string(), place: None, what: what.to_string() }
+    }
+
+    pub(super) fn history(line: u64, what: &str) -> Damage {
+        Damage { file: "history".to_string(), place: Some(format!("line {line}")), what: what.to_string() }
+    }
+
+    pub(super) fn segment(file: &str, what: String) -> Damage {
+        Damage { file: file.to_string(), place: None, what }
+    }
+
+    pub(crate) fn lost(operation: &str, block: usize, what: String) -> Damage {
+        Damage { file: "items".to_string(), place: Some(format!("{operation}, block {block}")), what }
+    }
+
+    pub(super) fn array(file: &str, name: &str) -> Damage {
+        let what = "its elements are not those that were written".to_string();
+        Damage { file: file.to_string(), place: Some(format!("array {name:?}")), what }
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Some(place) => write!(f, "{}, {place}: {}", self.file, self.what),
+            None => write!(f, "{}: {}", self.file, self.what),
+        }
+    }
+}
+
+/// What a look at every byte has found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Operations whose line and arrays are as they were written.
+    pub operations: usize,
+    /// Bytes that were looked at.
+    pub bytes: u64,
+    /// What is damaged.
+    pub damage: Vec<Damage>,
+    /// Files, or ends of files, that belong to no operation: what a writer that was killed left, or somebody else put there. Harmless.
+    pub strays: Vec<String>,
+}
+
+impl Report {
+    /// Whether everything is as it was written.
+    pub fn is_intact(&self) -> bool {
+        self.damage.is_empty()
+    }
+}
+
+/// The head and the records that can be trusted: all, or none.
+pub(super) fn records(folder: &Path, report: &mut Report) -> Result<Option<(Head, Vec<Record>)>> {
+    let read = || {
+        let head = history::read_head(folder)?;
+        let records = history::read_history(folder, &head)?;
+        Ok((head, records))
+    };
+    match read() {
+        Ok(read) => Ok(Some(read)),
+        Err(Error::Corrupt { damage, .. }) => {
+            report.damage.extend(damage);
+            Ok(None)
+        }
+        // A file that is not there is damage too, as long as the folder is.
+        Err(Error::Io(error)) if folder.is_dir() => {
+            let file = if folder.join("head").exists() { "history" } else { "head" };
+            report.damage.push(Damage { file: file.to_string(), place: None, what: error.to_string() });
+            Ok(None)
+        }
+        Err(other) => Err(other),
+    }
+}
+
+pub(super) fn verify(folder: &Path) -> Result<Report> {
+    let mut report = Report::default();
+    let mut known = BTreeSet::from(["head".to_string(), "history".to_string()]);
+    if let Some((head, records)) = records(folder, &mut report)? {
+        report.bytes += head.bytes + head.text().len() as u64;
+        for record in &records {
+            let Some(segment) = &record.segment else {
+                report.operations += 1;
+                continue;
+            };
+            known.insert(segment.file.clone());
+            let found = match fs::read(folder.join(&segment.file)) {
+                Ok(bytes) => {
+                    report.bytes += bytes.len() as u64;
+                    segment::damage(segment, &bytes)
+                }
+                Err(error) => vec![Damage::segment(&segment.file, format!("it cannot be read: {error}"))],
+            };
+            report.operations += usize::from(found.is_empty());
+            report.damage.extend(found);
+        }
+        let length = fs::metadata(folder.join("history")).map_err(failed(folder, "list"))?.len();
+        if length > head.bytes {
+            report.strays.push(format!("history: {} bytes after the last operation", length - head.bytes));
+        }
+    }
+    for entry in fs::read_dir(folder).map_err(failed(folder, "list"))? {
+        let name = entry.map_err(failed(folder, "list"))?.file_name().to_string_lossy().into_owned();
+        if !known.contains(&name) && !(name.ends_with(".safetensors") && !report.is_intact()) {
+            report.strays.push(name);
+        }
+    }
+    report.strays.sort();
+    Ok(report)
+}

@@ -1,0 +1,120 @@
+//! Structures out of vectors: sequences, n-grams, records.
+
+use crossover_array::{Array, s};
+
+use crate::{Error, Result, Space};
+
+impl Space {
+    /// A sequence: the superposition of the rows, each permuted once more than the one before. Order matters.
+    ///
+    /// ```
+    /// use crossover_hrr::{Model, Space};
+    /// let space = Space::new(Model::Hrr, 2048)?;
+    /// let letters = space.named_all(&["c", "a", "t"])?;
+    /// let cat = space.sequence(&letters)?;
+    /// let second = space.sequence_item(&cat, 1)?;
+    /// assert_eq!(space.cleanup(&second, &letters, 0.3)?[0].unwrap().index, 1);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
+    pub fn sequence(&self, vectors: &Array) -> Result<Array> {
+        let rows = self.list("sequence", vectors)?;
+        let moved = rows.iter().enumerate().map(|(i, row)| self.permute(row, i as i64));
+        self.superpose_all(&moved.collect::<Result<Vec<_>>>()?)
+    }
+
+    /// What stands at a place of a [sequence](Space::sequence), with the noise of the other places.
+    pub fn sequence_item(&self, sequence: &Array, place: usize) -> Result<Array> {
+        let times = i64::try_from(place)
+            .map_err(|_| Error::value("sequence_item", format!("{place} is no place of a sequence")))?;
+        self.permute(sequence, -times)
+    }
+
+    /// One n-gram: the rows bound together, each permuted by its distance from the end. "abc" and "cba" are unrelated.
+    ///
+    /// ```
+    /// use crossover_hrr::{Model, Space};
+    /// let space = Space::new(Model::Hrr, 1024)?;
+    /// let abc = space.ngram(&space.named_all(&["a", "b", "c"])?)?;
+    /// let cba = space.ngram(&space.named_all(&["c", "b", "a"])?)?;
+    /// assert!(space.similarity(&abc, &cba)?.item::<f32>()?.abs() < 0.2);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
+    pub fn ngram(&self, vectors: &Array) -> Result<Array> {
+        let rows = self.list("ngram", vectors)?;
+        let last = rows.len().saturating_sub(1);
+        let moved = rows.iter().enumerate().map(|(i, row)| self.permute(row, (last - i) as i64));
+        self.multi_bind(&moved.collect::<Result<Vec<_>>>()?.iter().collect::<Vec<_>>())
+    }
+
+    /// All n-grams of a text, superposed: what the text is about, and in which order neighbours stand.
+    ///
+    /// ```
+    /// use crossover_hrr::{Model, Space};
+    /// let space = Space::new(Model::Map, 4096)?;
+    /// let text = |t: &str| space.named_all(&t.chars().map(String::from).collect::<Vec<_>>());
+    /// let one = space.ngrams(&text("the cat sat on the mat")?, 3)?;
+    /// let near = space.ngrams(&text("the cat sat on a mat")?, 3)?;
+    /// let far = space.ngrams(&text("tam eht no tas tac eht")?, 3)?;
+    /// let alike = |x| -> Result<f32, crossover_hrr::Error> { Ok(space.similarity(&one, x)?.item::<f32>()?) };
+    /// assert!(alike(&near)? > alike(&far)? + 0.2);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
+    pub fn ngrams(&self, vectors: &Array, n: usize) -> Result<Array> {
+        const OP: &str = "ngrams";
+        self.rows(OP, vectors)?;
+        let count = vectors.shape().dims()[0];
+        if vectors.ndim() != 2 || n == 0 || count < n {
+            let what = format!(
+                "{n}-grams of vectors of shape {}; wants [count, d] with 1 <= n <= count",
+                vectors.shape()
+            );
+            return Err(Error::value(OP, what));
+        }
+        // Every place at once: rows i.. of the text, permuted and bound.
+        let places = count - n + 1;
+        let parts: Vec<Array> = (0..n)
+            .map(|i| self.permute(&vectors.slice(s![i..i + places]), (n - 1 - i) as i64))
+            .collect::<Result<_>>()?;
+        self.superpose(&self.multi_bind(&parts.iter().collect::<Vec<_>>())?)
+    }
+
+    /// A record of role and filler vectors: their pairs superposed. Ask it with [`unbind`](Space::unbind).
+    ///
+    /// ```
+    /// use crossover_hrr::{Model, Space};
+    /// let space = Space::new(Model::Hrr, 2048)?;
+    /// let v = |name: &str| space.named(name);
+    /// let mexico = space.record(&[(&v("capital")?, &v("Mexico City")?), (&v("money")?, &v("peso")?)])?;
+    /// let usa = space.record(&[(&v("capital")?, &v("Washington")?), (&v("money")?, &v("dollar")?)])?;
+    /// // What is to Mexico as the dollar is to the USA?
+    /// let role = space.unbind(&usa, &v("dollar")?)?;
+    /// let answer = space.unbind(&mexico, &role)?;
+    /// let items = space.named_all(&["Mexico City", "peso", "Washington", "dollar"])?;
+    /// assert_eq!(space.cleanup(&answer, &items, 0.05)?[0].unwrap().index, 1);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
+    pub fn record(&self, pairs: &[(&Array, &Array)]) -> Result<Array> {
+        if pairs.is_empty() {
+            return Err(Error::value("record", "no pairs; give at least one role and its filler"));
+        }
+        let (roles, fillers): (Vec<&Array>, Vec<&Array>) = pairs.iter().copied().unzip();
+        for vector in roles.iter().chain(&fillers) {
+            self.check("record", vector)?;
+        }
+        self.bind_superpose(&Array::stack(&roles, -2), &Array::stack(&fillers, -2))
+    }
+
+    fn superpose_all(&self, vectors: &[Array]) -> Result<Array> {
+        self.superpose(&Array::stack(&vectors.iter().collect::<Vec<_>>(), -2))
+    }
+
+    /// The rows of `[k, d]`.
+    fn list(&self, op: &'static str, vectors: &Array) -> Result<Vec<Array>> {
+        self.rows(op, vectors)?;
+        if vectors.ndim() != 2 || vectors.shape().dims()[0] == 0 {
+            let what = format!("wants at least one vector, as [k, {}], not {}", self.d(), vectors.shape());
+            return Err(Error::value(op, what));
+        }
+        Ok((0..vectors.shape().dims()[0]).map(|i| vectors.index(i as i64)).collect())
+    }
+}

@@ -1,0 +1,167 @@
+//! Retrieval against the closed form, and cleanup against plain arithmetic.
+
+use crossover_array::{Array, DType, Key};
+use crossover_hrr::{AssociativeMemory, ItemMemory, Model, Space};
+
+/// The share of keys whose value is found again in a superposition of `pairs` pairs.
+fn sampled(space: &Space, pairs: usize, items: usize, trials: u64) -> f64 {
+    let (mut right, mut asked) = (0, 0);
+    for trial in 0..trials {
+        let values = space.random(&Key::new(1000 + trial), items);
+        let keys = space.random(&Key::new(2000 + trial), pairs);
+        let chosen = values.slice(crossover_array::s![0..pairs]);
+        let bound = space.bind(&keys, &chosen).unwrap();
+        let memory = match space.model() {
+            Model::Bsc => space.superpose(&bound).unwrap(),
+            _ => bound.sum(0),
+        };
+        let found = space.unbind(&memory.broadcast_to([pairs, space.d()]), &keys).unwrap();
+        let best = space.cleanup(&found, &values, -1.0).unwrap();
+        right += best.iter().enumerate().filter(|(i, m)| m.is_some_and(|m| m.index == *i)).count();
+        asked += pairs;
+    }
+    right as f64 / asked as f64
+}
+
+#[test]
+fn retrieval_agrees_with_the_closed_form() {
+    for (model, d, pairs, items) in [
+        (Model::Hrr, 128, 4, 100),
+        (Model::Hrr, 256, 16, 200),
+        (Model::Hrr, 256, 40, 200),
+        (Model::Hrr, 501, 60, 100),
+        (Model::Fhrr, 128, 30, 200),
+        (Model::Map, 256, 20, 200),
+        (Model::Map, 256, 40, 100),
+        (Model::Bsc, 400, 31, 100),
+    ] {
+        let space = Space::new(model, d).unwrap();
+        let trials = (800 / pairs).max(10) as u64;
+        let (found, wanted) =
+            (sampled(&space, pairs, items, trials), space.retrieval_probability(pairs, items));
+        // Keys of one trial share their noise, so the sampling error is larger than that of independent draws.
+        let error = (wanted * (1.0 - wanted) / (trials as f64 * pairs as f64)).sqrt();
+        assert!(
+            (found - wanted).abs() < 5.0 * error + 0.03,
+            "{model} d={d} k={pairs} n={items}: {found} {wanted}"
+        );
+    }
+}
+
+#[test]
+fn cleanup_is_the_largest_similarity() {
+    for model in Model::ALL {
+        for (d, n) in [(33, 700), (64, 1), (100, 1025)] {
+            let space = Space::new(model, d).unwrap();
+            let (items, queries) = (space.random(&Key::new(1), n), space.random(&Key::new(2), 9));
+            let all =
+                space.similarities(&queries, &items).unwrap().astype(DType::F64).to_vec::<f64>().unwrap();
+            let found = space.cleanup(&queries, &items, -1.0).unwrap();
+            let top = space.top_k(&queries, &items, 3).unwrap();
+            for (row, found) in found.iter().enumerate() {
+                let scores = &all[row * n..(row + 1) * n];
+                let best = scores.iter().copied().fold(f64::MIN, f64::max);
+                let found = found.unwrap();
+                assert!((scores[found.index] - best).abs() < 1e-5, "{model} {d} {n}");
+                assert!((found.similarity - best).abs() < 1e-5);
+                assert!((top[row][0].similarity - best).abs() < 1e-5);
+                assert!(top[row].windows(2).all(|w| w[0].similarity >= w[1].similarity));
+            }
+        }
+    }
+}
+
+#[test]
+fn unknown_is_an_answer() {
+    let space = Space::new(Model::Hrr, 256).unwrap();
+    let items = space.named_all(&["a", "b"]).unwrap();
+    let asked = Array::stack(&[&space.named("a").unwrap(), &space.named("zebra").unwrap()], 0);
+    let found = space.cleanup(&asked, &items, 0.5).unwrap();
+    assert_eq!(found[0].map(|m| m.index), Some(0));
+    assert_eq!(found[1], None);
+}
+
+#[test]
+fn memories_grow_forget_and_come_back() {
+    let folder = std::env::temp_dir().join(format!("crossover-hrr-memory-{}", std::process::id()));
+    for (model, dtype) in [(Model::Hrr, DType::BF16), (Model::Fhrr, DType::C128), (Model::Bsc, DType::Bool)] {
+        std::fs::remove_dir_all(&folder).ok();
+        let space = Space::new(model, 40).unwrap().with_dtype(dtype).unwrap();
+        let mut memory = ItemMemory::with_capacity(3, space.clone());
+        let names: Vec<String> = (0..70).map(|i| format!("item {i}")).collect();
+        memory.add_all(&names).unwrap();
+        assert!(matches!(memory.add("item 5"), Err(crossover_hrr::Error::Taken { .. })));
+        memory.save(&folder).unwrap();
+        memory.remove("item 0").unwrap();
+        memory.remove("item 69").unwrap();
+        memory.add("last").unwrap();
+        memory.save(&folder).unwrap();
+        let again = ItemMemory::open(&folder).unwrap();
+        assert_eq!(again.names(), memory.names());
+        assert_eq!(again.space(), &space);
+        let bits = |m: &ItemMemory| m.vectors().to_string();
+        assert_eq!(bits(&again), bits(&memory));
+        let found = again.query(&space.named("item 33").unwrap(), 0.9).unwrap();
+        assert_eq!(found[0].as_ref().unwrap().name, "item 33");
+        assert!(again.query(&space.named("item 69").unwrap(), 0.9).unwrap()[0].is_none());
+    }
+    std::fs::remove_dir_all(&folder).ok();
+}
+
+#[test]
+fn a_flipped_bit_of_a_large_store_costs_one_block() {
+    let folder = std::env::temp_dir().join(format!("crossover-hrr-large-{}", std::process::id()));
+    std::fs::remove_dir_all(&folder).ok();
+    let mut memory = ItemMemory::new(Space::new(Model::Hrr, 16).unwrap());
+    let names: Vec<String> = (0..3000).map(|i| i.to_string()).collect();
+    memory.add_vectors(&names, &memory.space().random(&Key::new(1), 3000)).unwrap();
+    memory.save(&folder).unwrap();
+    let path = folder.join("000001.safetensors");
+    let whole = std::fs::read(&path).unwrap();
+    // Random places, from a fixed seed.
+    let mut place = 12345u64;
+    for _ in 0..40 {
+        place = place.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let bit = (place >> 20) as usize % (whole.len() * 8);
+        let mut bytes = whole.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        std::fs::write(&path, &bytes).unwrap();
+        assert!(ItemMemory::open(&folder).is_err(), "bit {bit}");
+    }
+    let mut bytes = whole.clone();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    std::fs::write(&path, &bytes).unwrap();
+    let (salvaged, report) = ItemMemory::salvage(&folder).unwrap();
+    assert!(!report.is_intact());
+    assert!((1900..3000).contains(&salvaged.len()), "{}", salvaged.len());
+    let name = &salvaged.names()[7];
+    assert_eq!(
+        salvaged.get(name).unwrap().to_vec::<f32>().unwrap(),
+        memory.get(name).unwrap().to_vec::<f32>().unwrap()
+    );
+    std::fs::remove_dir_all(&folder).ok();
+}
+
+#[test]
+fn associations_warn_when_there_are_too_many() {
+    let space = Space::new(Model::Hrr, 64).unwrap();
+    let mut items = ItemMemory::new(space.clone());
+    items.add_all(&(0..40).map(|i| i.to_string()).collect::<Vec<_>>()).unwrap();
+    let mut memory = AssociativeMemory::new(space).unwrap();
+    let mut most = 0;
+    for i in 0..20 {
+        memory.store(&items, &i.to_string(), &(i + 20).to_string()).unwrap();
+        if memory.reliability(&items).is_reliable() {
+            most = memory.pairs();
+        }
+    }
+    assert_eq!(most, memory.reliability(&items).capacity);
+    assert!(most < 20, "{most}");
+    for i in (1..20).rev() {
+        memory
+            .forget(&items.get(&i.to_string()).unwrap(), &items.get(&(i + 20).to_string()).unwrap())
+            .unwrap();
+    }
+    assert_eq!(memory.recall(&items, "0", 0.1).unwrap().unwrap().name, "20");
+}

@@ -1,0 +1,317 @@
+//! Holographic memory, for `crossover.hrr`, which documents it.
+
+use crossover::{
+    Array, DType,
+    hrr::{self, ItemMemory, Model, Named, Space, Store},
+};
+use parking_lot::Mutex;
+use pyo3::{
+    exceptions::{PyKeyError, PyOSError, PyRuntimeError, PyValueError},
+    prelude::*,
+};
+
+use crate::{
+    array::PyArray,
+    device::{building, computing},
+    dtype::Dt,
+    errors::raise,
+    values::Arr,
+};
+
+fn failed(error: hrr::Error) -> PyErr {
+    match &error {
+        hrr::Error::Array(inner) => raise(inner),
+        hrr::Error::Unknown { .. } => PyKeyError::new_err(error.to_string()),
+        hrr::Error::Io(_) => PyOSError::new_err(error.to_string()),
+        hrr::Error::Busy { .. } => PyRuntimeError::new_err(error.to_string()),
+        _ => PyValueError::new_err(error.to_string()),
+    }
+}
+
+/// A model, the number of elements of its vectors, their dtype, and a seed for names.
+#[pyclass(frozen, name = "Space", module = "crossover.hrr")]
+pub struct PySpace(Space);
+
+impl PySpace {
+    /// The result of an operation in this space.
+    fn made(&self, body: impl FnOnce(&Space) -> hrr::Result<Array>) -> PyResult<PyArray> {
+        PyArray::done(building(|| body(&self.0)).map_err(failed)?)
+    }
+}
+
+#[pymethods]
+impl PySpace {
+    #[new]
+    #[pyo3(signature = (model="hrr", d=1024, dtype=None, seed=0))]
+    fn new(model: &str, d: usize, dtype: Option<Dt>, seed: u64) -> PyResult<PySpace> {
+        let model: Model = model.parse().map_err(PyValueError::new_err)?;
+        let dtype: DType = dtype.map_or(model.default_dtype(), |dtype| dtype.0);
+        let space = Space::new(model, d).and_then(|space| space.with_dtype(dtype)).map_err(failed)?;
+        Ok(PySpace(space.with_seed(seed)))
+    }
+
+    /// The model's name.
+    #[getter]
+    fn model(&self) -> &'static str {
+        self.0.model().name()
+    }
+
+    /// Elements of a vector.
+    #[getter]
+    fn d(&self) -> usize {
+        self.0.d()
+    }
+
+    /// The vector of a name, or of each of several names.
+    fn named(&self, names: &Bound<'_, PyAny>) -> PyResult<PyArray> {
+        match names.extract::<String>() {
+            Ok(name) => self.made(|space| space.named(&name)),
+            Err(_) => {
+                let names: Vec<String> = names.extract()?;
+                self.made(|space| space.named_all(&names))
+            }
+        }
+    }
+
+    /// `n` random vectors of a seed, one per row.
+    #[pyo3(signature = (n, seed=0))]
+    fn random(&self, n: usize, seed: u64) -> PyResult<PyArray> {
+        self.made(|space| Ok(space.random(&crossover::Key::new(seed), n)))
+    }
+
+    /// The vector that binding with leaves every vector as it is.
+    fn identity(&self) -> PyResult<PyArray> {
+        self.made(|space| Ok(space.identity()))
+    }
+
+    /// Binds two vectors into one that resembles neither.
+    fn bind(&self, a: Arr, b: Arr) -> PyResult<PyArray> {
+        self.made(|space| space.bind(&a.0, &b.0))
+    }
+
+    /// What was bound with `key` to give `bound`, with noise.
+    fn unbind(&self, bound: Arr, key: Arr) -> PyResult<PyArray> {
+        self.made(|space| space.unbind(&bound.0, &key.0))
+    }
+
+    /// What was bound with `key`, exactly, and a list of (row, bin) where that cannot be known.
+    fn unbind_exact(&self, py: Python<'_>, bound: Arr, key: Arr) -> PyResult<(PyArray, Vec<(usize, usize)>)> {
+        let exact = computing(py, || self.0.unbind_exact(&bound.0, &key.0)).map_err(failed)?;
+        Ok((PyArray::done(exact.array)?, exact.zeros.iter().map(|z| (z.row, z.bin)).collect()))
+    }
+
+    /// Binds any number of vectors.
+    fn multi_bind(&self, vectors: Vec<Arr>) -> PyResult<PyArray> {
+        self.made(|space| space.multi_bind(&vectors.iter().map(|v| &v.0).collect::<Vec<_>>()))
+    }
+
+    /// The vector that undoes a binding, approximately.
+    fn inverse(&self, a: Arr) -> PyResult<PyArray> {
+        self.made(|space| space.inverse(&a.0))
+    }
+
+    /// The nearest vector whose inverse is exact.
+    fn unitary(&self, a: Arr) -> PyResult<PyArray> {
+        self.made(|space| space.unitary(&a.0))
+    }
+
+    /// A vector bound with itself so many times; fractions where a root exists.
+    fn power(&self, a: Arr, exponent: f64) -> PyResult<PyArray> {
+        self.made(|space| space.power(&a.0, exponent))
+    }
+
+    /// Moves every element to another place, by a fixed random permutation, so many times.
+    #[pyo3(signature = (a, times=1))]
+    fn permute(&self, a: Arr, times: i64) -> PyResult<PyArray> {
+        self.made(|space| space.permute(&a.0, times))
+    }
+
+    /// The superposition of the rows, with weights or without.
+    #[pyo3(signature = (vectors, weights=None))]
+    fn superpose(&self, vectors: Arr, weights: Option<Arr>) -> PyResult<PyArray> {
+        self.made(|space| match &weights {
+            Some(weights) => space.superpose_weighted(&vectors.0, &weights.0),
+            None => space.superpose(&vectors.0),
+        })
+    }
+
+    /// Rows bound pairwise and superposed.
+    fn bind_superpose(&self, keys: Arr, values: Arr) -> PyResult<PyArray> {
+        self.made(|space| space.bind_superpose(&keys.0, &values.0))
+    }
+
+    /// Vectors as superpositions should be.
+    fn normalise(&self, a: Arr) -> PyResult<PyArray> {
+        self.made(|space| space.normalise(&a.0))
+    }
+
+    /// How alike vectors are: 1 equal, 0 unrelated, -1 opposite.
+    fn similarity(&self, a: Arr, b: Arr) -> PyResult<PyArray> {
+        self.made(|space| space.similarity(&a.0, &b.0))
+    }
+
+    /// A sequence: rows permuted by their place and superposed.
+    fn sequence(&self, vectors: Arr) -> PyResult<PyArray> {
+        self.made(|space| space.sequence(&vectors.0))
+    }
+
+    /// What stands at a place of a sequence, with noise.
+    fn sequence_item(&self, sequence: Arr, place: usize) -> PyResult<PyArray> {
+        self.made(|space| space.sequence_item(&sequence.0, place))
+    }
+
+    /// All n-grams of the rows, superposed.
+    fn ngrams(&self, vectors: Arr, n: usize) -> PyResult<PyArray> {
+        self.made(|space| space.ngrams(&vectors.0, n))
+    }
+
+    /// For each query the row of the nearest item and how alike they are, or None below the threshold.
+    #[pyo3(signature = (queries, items, threshold=0.0))]
+    fn cleanup(
+        &self,
+        py: Python<'_>,
+        queries: Arr,
+        items: Arr,
+        threshold: f64,
+    ) -> PyResult<Vec<Option<(usize, f64)>>> {
+        let found = computing(py, || self.0.cleanup(&queries.0, &items.0, threshold)).map_err(failed)?;
+        Ok(found.into_iter().map(|m| m.map(|m| (m.index, m.similarity))).collect())
+    }
+
+    /// Which items, one of each codebook, were bound: their rows, or None if that was not found.
+    #[pyo3(signature = (bound, codebooks, rounds=100))]
+    fn factor(
+        &self,
+        py: Python<'_>,
+        bound: Arr,
+        codebooks: Vec<Arr>,
+        rounds: usize,
+    ) -> PyResult<Option<Vec<usize>>> {
+        let books: Vec<&Array> = codebooks.iter().map(|book| &book.0).collect();
+        let found = computing(py, || self.0.factor(&bound.0, &books, rounds)).map_err(failed)?;
+        Ok(found.is_found.then_some(found.indices))
+    }
+
+    /// The probability that the right one of `items` items is found in a superposition of `pairs` pairs.
+    fn retrieval_probability(&self, pairs: usize, items: usize) -> f64 {
+        self.0.retrieval_probability(pairs, items)
+    }
+
+    /// The most pairs that can be superposed so that retrieval succeeds with this probability.
+    #[pyo3(signature = (items, wanted=0.99))]
+    fn capacity(&self, items: usize, wanted: f64) -> usize {
+        self.0.capacity(items, wanted)
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "Space({:?}, d={}, dtype={}, seed={})",
+            self.0.model().name(),
+            self.0.d(),
+            self.0.dtype(),
+            self.0.seed()
+        )
+    }
+}
+
+/// Items by name, one vector each, that grow.
+#[pyclass(frozen, name = "ItemMemory", module = "crossover.hrr")]
+pub struct PyItemMemory(Mutex<ItemMemory>);
+
+fn pairs(found: Vec<Named>) -> Vec<(String, f64)> {
+    found.into_iter().map(|n| (n.name, n.similarity)).collect()
+}
+
+#[pymethods]
+impl PyItemMemory {
+    #[new]
+    #[pyo3(signature = (space, capacity=0))]
+    fn new(space: &PySpace, capacity: usize) -> PyItemMemory {
+        PyItemMemory(Mutex::new(ItemMemory::with_capacity(capacity, space.0.clone())))
+    }
+
+    /// The memory of a store, if every byte is as it was written.
+    #[staticmethod]
+    fn open(py: Python<'_>, folder: std::path::PathBuf) -> PyResult<PyItemMemory> {
+        let memory = computing(py, || ItemMemory::open(&folder)).map_err(failed)?;
+        Ok(PyItemMemory(Mutex::new(memory)))
+    }
+
+    /// Saves what is new.
+    fn save(&self, py: Python<'_>, folder: std::path::PathBuf) -> PyResult<()> {
+        computing(py, || self.0.lock().save(&folder)).map_err(failed)
+    }
+
+    /// Adds names with their own vectors, or one name with the vector given.
+    #[pyo3(signature = (names, vector=None))]
+    fn add(&self, py: Python<'_>, names: &Bound<'_, PyAny>, vector: Option<Arr>) -> PyResult<()> {
+        let names: Vec<String> = match names.extract::<String>() {
+            Ok(name) => vec![name],
+            Err(_) => names.extract()?,
+        };
+        let added = computing(py, || {
+            let mut memory = self.0.lock();
+            match (&vector, names.as_slice()) {
+                (None, names) => memory.add_all(names),
+                (Some(vector), [name]) => memory.add_vector(name, &vector.0),
+                (Some(vectors), names) => memory.add_vectors(names, &vectors.0),
+            }
+        });
+        added.map_err(failed)
+    }
+
+    /// Removes an item.
+    fn remove(&self, name: &str) -> PyResult<()> {
+        self.0.lock().remove(name).map_err(failed)
+    }
+
+    /// The names, in the order of the rows.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.0.lock().names().to_vec()
+    }
+
+    /// The vectors, one per row.
+    #[getter]
+    fn vectors(&self) -> PyResult<PyArray> {
+        PyArray::done(self.0.lock().vectors().copy())
+    }
+
+    /// The nearest item of each query as (name, similarity), or None below the threshold.
+    #[pyo3(signature = (queries, threshold=0.0))]
+    fn query(&self, py: Python<'_>, queries: Arr, threshold: f64) -> PyResult<Vec<Option<(String, f64)>>> {
+        let found = computing(py, || self.0.lock().query(&queries.0, threshold)).map_err(failed)?;
+        Ok(found.into_iter().map(|n| n.map(|n| (n.name, n.similarity))).collect())
+    }
+
+    /// The k nearest items of each query, nearest first.
+    fn top_k(&self, py: Python<'_>, queries: Arr, k: usize) -> PyResult<Vec<Vec<(String, f64)>>> {
+        let found = computing(py, || self.0.lock().top_k(&queries.0, k)).map_err(failed)?;
+        Ok(found.into_iter().map(pairs).collect())
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.lock().len()
+    }
+
+    fn __contains__(&self, name: &str) -> bool {
+        self.0.lock().contains(name)
+    }
+
+    fn __getitem__(&self, name: &str) -> PyResult<PyArray> {
+        PyArray::done(self.0.lock().get(name).map_err(failed)?)
+    }
+}
+
+/// What is damaged in a store, as text; empty if it is intact.
+#[pyfunction]
+fn hrr_verify(py: Python<'_>, folder: std::path::PathBuf) -> PyResult<Vec<String>> {
+    let report = computing(py, || Store::verify_folder(&folder)).map_err(failed)?;
+    Ok(report.damage.iter().map(ToString::to_string).collect())
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("HrrSpace", module.py().get_type::<PySpace>())?;
+    module.add("HrrItemMemory", module.py().get_type::<PyItemMemory>())?;
+    module.add_function(wrap_pyfunction!(hrr_verify, module)?)
+}

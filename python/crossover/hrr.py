@@ -1,0 +1,19 @@
+"""Holographic memory: vectors that are bound, superposed, compared and remembered.
+
+>>> space = xo.hrr.Space("hrr", d=1024)
+>>> roles, fillers = space.named(["subject", "object"]), space.named(["dog", "man"])
+>>> sentence = space.bind_superpose(roles, fillers)
+>>> words = xo.hrr.ItemMemory(space)
+>>> words.add(["dog", "man", "cat"])
+>>> words.query(space.unbind(sentence, space.named("object")))[0][0]
+'man'
+
+The models are "hrr", "fhrr", "map", "bsc" and "hlb"; docs/hrr.md explains them. A memory is saved with `save` and comes back with `open`, bit for bit or
+not at all; `verify` says what is damaged.
+"""
+
+from ._native import HrrItemMemory as ItemMemory
+from ._native import HrrSpace as Space
+from ._native import hrr_verify as verify
+
+__all__ = ["ItemMemory", "Space", "verify"]
