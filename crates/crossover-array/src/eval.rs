@@ -85,7 +85,8 @@ pub(crate) fn node_if_small(target: &Arc<Node>) -> Option<Result<()>> {
             return None;
         }
         let (executor, placement) = (runtime.executor(), runtime.placement().ok()?);
-        let ran = executor.run_for(placement, Wanted::Anywhere, &ready.prepared, &ready.inputs, &ready.scalars);
+        let ran =
+            executor.run_for(placement, Wanted::Anywhere, &ready.prepared, &ready.inputs, &ready.scalars);
         match ran {
             Ok(buffers) => {
                 target.finish(State::Ready(buffers.into_iter().next()?));

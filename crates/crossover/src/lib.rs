@@ -176,6 +176,9 @@ pub use crossover_array::{
 };
 /// Graphs, ops, dtypes and the reference interpreter.
 pub use crossover_core as core;
+/// Holographic memory: vectors that are bound, superposed, compared and remembered.
+#[cfg(feature = "hrr")]
+pub use crossover_hrr as hrr;
 /// Attention and layers of neural networks, for inference.
 ///
 /// ```
@@ -185,9 +188,6 @@ pub use crossover_core as core;
 /// assert_eq!(out.shape().dims(), [1, 2, 16, 8]);
 /// ```
 pub use crossover_nn as nn;
-/// Holographic memory: vectors that are bound, superposed, compared and remembered.
-#[cfg(feature = "hrr")]
-pub use crossover_hrr as hrr;
 /// The examples of the document, as tests.
 #[cfg(all(doctest, feature = "hrr"))]
 #[doc = include_str!("../../../docs/hrr.md")]
