@@ -11,10 +11,12 @@ array(1.875)
 
 import math as _math
 
+from . import batch as batch
+from . import embed as embed
 from . import events as events
 from . import exceptions as exceptions
 from . import fft as fft
-from . import hrr as hrr
+from . import hrr as hrr, lattice as lattice
 from . import linalg as linalg
 from . import memory as memory
 from . import nn as nn
@@ -46,6 +48,7 @@ from ._protocols import fallbacks
 from ._redirect import install
 from ._sets import unique_all, unique_counts, unique_inverse
 from .config import Config, explain, init
+from .par import par_iter
 
 __array_api_version__ = "2024.12"
 

@@ -13,7 +13,7 @@ HEAD = "\"\"\"Written by python/tools/stubs.py.\"\"\"\n\nimport builtins\nfrom t
 RETURNS = {
     "allclose": "builtins.bool", "array_equal": "builtins.bool", "can_cast": "builtins.bool", "isdtype": "builtins.bool", "broadcast_arrays": "list[Array]", "meshgrid": "list[Array]",
     "nonzero": "tuple[Array, ...]", "unstack": "tuple[Array, ...]", "split": "list[Array]", "result_type": "dtype", "explain": "str",
-    "fallbacks": "dict[tuple[str, str, int], int]", "get_runtime": "Runtime", "init": "Runtime", "install": "None", "gpu": "Any", "gpu_kernel": "Any",
+    "fallbacks": "dict[tuple[str, str, int], int]", "get_runtime": "Runtime", "init": "Runtime", "install": "None", "gpu": "Any", "gpu_kernel": "Any", "par_iter": "Any",
     "histogram": "tuple[Array, Array]", "unique": "Any", "list_devices": "list[device]", "tolist": "Any", "item": "Any", "tobytes": "bytes",
     "fill": "None", "sort": "None", "numpy": "Any", "__len__": "int", "__bool__": "builtins.bool", "__float__": "float", "__complex__": "complex",
     "__index__": "int", "__int__": "int", "__iter__": "Iterator[Array]", "__setitem__": "None", "__contains__": "builtins.bool", "__repr__": "str",
@@ -94,7 +94,11 @@ def plain_class(name, thing):
 
 def stub():
     """The stub of the package."""
-    text, late = HEAD + "from . import exceptions as exceptions, fft as fft, hrr as hrr, linalg as linalg, memory as memory, nn as nn, random as random\n\n", ""
+    text = HEAD + "from . import batch as batch, embed as embed, exceptions as exceptions, fft as fft, hrr as hrr, lattice as lattice
+"
+    text, late = text + "from . import linalg as linalg, memory as memory, nn as nn, random as random
+
+", ""
     text += array()
     for name in sorted(set(dir(xo)) - {"Array"}):
         thing = getattr(xo, name)

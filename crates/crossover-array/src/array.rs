@@ -57,6 +57,18 @@ impl Array {
         Array::from_node(Node::new(failed_type(), State::Failed(error), location))
     }
 
+    /// An array that carries an error: for functions that return arrays and have failed.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let wrong = Array::failing("halved", "13 is odd".to_string()) + 1;
+    /// assert!(wrong.check().unwrap_err().to_string().starts_with("halved: 13 is odd"));
+    /// ```
+    #[track_caller]
+    pub fn failing(op: &'static str, what: String) -> Array {
+        Array::wrong(crossover_core::Error::Value { op, what }, Location::caller())
+    }
+
     /// An array that carries an error of a call at `location`.
     pub(crate) fn wrong(
         error: impl Into<crossover_runtime::Error>,

@@ -1,6 +1,9 @@
 //! From pending nodes to buffers.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use crossover_core::{
     Graph, NodeId, Scalar, Shape,
@@ -26,6 +29,8 @@ pub(crate) struct Extraction {
     pub inputs: SmallVec<[Arc<Buffer>; 4]>,
     /// Nodes of the graph's outputs, in order.
     pub outputs: SmallVec<[Arc<Node>; 2]>,
+    /// Which inputs of the graph stand for placeholders, and for which; `inputs` has no buffers for them.
+    pub holes: SmallVec<[(usize, usize); 2]>,
 }
 
 /// Evaluates a node on the current runtime, unless it is ready.
@@ -282,6 +287,9 @@ enum Visit {
 
 struct Extractor<'a> {
     runtime: &'a Runtime,
+    /// Nodes whose values are not there yet; see [`placeholder`].
+    placeholders: &'a [Arc<Node>],
+    holes: SmallVec<[(usize, usize); 2]>,
     graph: Graph,
     inputs: SmallVec<[Arc<Buffer>; 4]>,
     ids: Ids,
@@ -293,10 +301,37 @@ struct Extractor<'a> {
     stack: SmallVec<[Visit; 8]>,
 }
 
+/// How often somebody has asked for values that depend on a placeholder.
+static ASKED: AtomicU64 = AtomicU64::new(0);
+
+/// A number that changes whenever somebody, on any thread, asks for values that depend on a placeholder.
+pub(crate) fn asked() -> u64 {
+    ASKED.load(Ordering::Relaxed)
+}
+
+/// A node without a value, for tracing: a function called with it says what it would compute.
+///
+/// Evaluating anything made of it is an error, unless it is among the placeholders of [`extract_around`].
+pub(crate) fn placeholder(ty: Type, location: &'static std::panic::Location<'static>) -> Arc<Node> {
+    let op = Op::Input { index: u32::MAX, ty: ty.clone() };
+    Node::new(ty, State::Pending { op, args: SmallVec::new() }, location)
+}
+
 /// The graph of everything pending below some nodes, which are its first outputs.
 pub(crate) fn extract(targets: &[&Arc<Node>], runtime: &Runtime) -> Result<Extraction> {
+    extract_around(targets, runtime, &[])
+}
+
+/// As [`extract`], with placeholders as inputs.
+pub(crate) fn extract_around(
+    targets: &[&Arc<Node>],
+    runtime: &Runtime,
+    placeholders: &[Arc<Node>],
+) -> Result<Extraction> {
     let mut extractor = Extractor {
         runtime,
+        placeholders,
+        holes: SmallVec::new(),
         graph: Graph::new(),
         inputs: SmallVec::new(),
         ids: Ids::default(),
@@ -312,7 +347,7 @@ pub(crate) fn extract(targets: &[&Arc<Node>], runtime: &Runtime) -> Result<Extra
         extractor.graph.output(seen.id);
         outputs.push(target.clone());
     }
-    let Extractor { mut graph, inputs, mut ids, candidates, .. } = extractor;
+    let Extractor { mut graph, inputs, mut ids, candidates, holes, .. } = extractor;
     for node in candidates {
         let &mut Seen { id, uses } = ids.get(&node).expect("candidates were visited");
         // Reductions and calls that an array still holds are stored anyway; keep them instead of computing them again.
@@ -322,7 +357,7 @@ pub(crate) fn extract(targets: &[&Arc<Node>], runtime: &Runtime) -> Result<Extra
             outputs.push(node);
         }
     }
-    Ok(Extraction { graph, inputs, outputs })
+    Ok(Extraction { graph, inputs, outputs, holes })
 }
 
 impl Extractor<'_> {
@@ -372,6 +407,7 @@ impl Extractor<'_> {
         let mut worth_keeping = false;
         let id = match &*state {
             State::Failed(error) => return Err(error.clone()),
+            State::Pending { op: Op::Input { ty, .. }, .. } => self.hole(&node, ty)?,
             State::Pending { op, args } => {
                 worth_keeping = !op.is_view() && !op.is_elementwise();
                 let repeats = op.is_elementwise() && node.ty.shape.rank() > 0;
@@ -405,6 +441,19 @@ impl Extractor<'_> {
             self.alive.push(node);
         }
         Ok(())
+    }
+
+    /// An input for a placeholder.
+    fn hole(&mut self, node: &Arc<Node>, ty: &Type) -> Result<NodeId> {
+        let Some(number) = self.placeholders.iter().position(|known| Arc::ptr_eq(known, node)) else {
+            ASKED.fetch_add(1, Ordering::Relaxed);
+            let what = "the function asks for values of its argument while it is traced".to_string();
+            return Err(Error::new(crossover_core::Error::Value { op: "gpu_map", what }, node.location));
+        };
+        let index = self.graph.input_count();
+        self.holes.push((index, number));
+        let op = Op::Input { index: index as u32, ty: ty.clone() };
+        Ok(self.graph.push_typed(op, SmallVec::new(), ty.clone()))
     }
 
     /// Equal scalars share a node, so that equal computations are found to be equal.

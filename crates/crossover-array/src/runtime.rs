@@ -114,6 +114,11 @@ impl Runtime {
         })
     }
 
+    /// The runtime of the innermost [`scope`](Runtime::scope) on this thread, if there is one.
+    pub(crate) fn scoped() -> Option<Runtime> {
+        SCOPE.with_borrow(|s| s.last().cloned())
+    }
+
     /// A runtime that refuses to evaluate anything, with this error.
     fn refusing(error: crossover_runtime::Error) -> Runtime {
         let host: Arc<dyn Backend> = Arc::new(CpuBackend::new());

@@ -127,7 +127,7 @@ mod tests {
             walsh_hadamard(&mut twice).unwrap();
             if length > 1 {
                 assert_eq!(twice[0], data.iter().sum::<i64>());
-                let ones = |i: usize| (i & (length - 1)).count_ones() % 2 == 0;
+                let ones = |i: usize| (i & (length - 1)).count_ones().is_multiple_of(2);
                 let last: i64 = (0..length).map(|i| if ones(i) { data[i] } else { -data[i] }).sum();
                 assert_eq!(twice[length - 1], last);
             }

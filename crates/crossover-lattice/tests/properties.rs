@@ -1,5 +1,7 @@
 //! Random lattices with random obstacles and weights: every way of searching finds paths of the same length, which are paths.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::VecDeque;
 
 use crossover_lattice::{Lattice, Method, Obstacles, Route};

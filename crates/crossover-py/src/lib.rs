@@ -8,6 +8,7 @@ mod array;
 mod device;
 mod dlpack;
 mod dtype;
+mod embed;
 mod errors;
 mod events;
 mod functions;
@@ -15,8 +16,10 @@ mod held;
 mod hrr;
 mod index;
 mod kernel;
+mod lattice;
 mod neighbour;
 mod numpy;
+mod par;
 mod profile;
 mod runtime;
 mod standard;
@@ -36,6 +39,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     for known in crossover::DType::ALL {
         module.add(dtype::name(known), dtype::object(py, known)?)?;
     }
+    embed::register(module)?;
+    lattice::register(module)?;
+    par::register(module)?;
     events::register(module)?;
     held::register(module)?;
     hrr::register(module)?;

@@ -165,14 +165,14 @@
 //! ```
 
 pub use crossover_array::{
-    Alert, AlertKind, AlertWatch, Array, Axes, Bound, Builder, Complex, CustomKernel, DType, Device,
+    Alert, AlertKind, AlertWatch, Array, Axes, Batch, Bound, Builder, Complex, CustomKernel, DType, Device,
     DeviceMemory, DeviceView, Dims, Effort, Element, Error, Evaluation, GpuLoad, Graph, Grid, Growth,
     HostMemory, HostView, Hysteresis, Index, Indices, KernelEntry, KernelInputs, KernelOutput, KernelRecord,
     Key, Kind, Launches, Limit, MatrixNorm, NanOrigin, Number, Operand, Origin, Padding, Pinned, Precision,
     ProcessAlert, ProcessDecision, ProcessKernel, ProcessMemory, ProcessStats, Profile, Recording, Result,
     Rows, Runtime, RuntimeStats, Scalar, Scatter, Setting, Shape, Side, Simd, Unique, Utilization, bf16,
-    config_files, einsum, eval_all, f16, fft, gpu_gaps, gpu_queue, gpus, io, keepdims, linalg, memory,
-    processes, random, s, signal, with_device,
+    config_files, einsum, eval_all, f16, fft, gpu_gaps, gpu_queue, gpus, io, keepdims, linalg, memory, par,
+    par_iter, processes, random, s, signal, with_device,
 };
 /// Graphs, ops, dtypes and the reference interpreter.
 pub use crossover_core as core;
@@ -187,11 +187,18 @@ pub use crossover_hrr as hrr;
 /// let out = nn::Attention::new().causal().call(&q, &k, &v);
 /// assert_eq!(out.shape().dims(), [1, 2, 16, 8]);
 /// ```
+#[cfg(feature = "nn")]
 pub use crossover_nn as nn;
 /// The examples of the document, as tests.
 #[cfg(all(doctest, feature = "hrr"))]
 #[doc = include_str!("../../../docs/hrr.md")]
 struct HrrDocument;
+/// Embeddings of tokens and positions.
+#[cfg(feature = "embed")]
+pub use crossover_embed as embed;
+/// Lattices: paths, distance fields, XOR and Walsh–Hadamard transforms.
+#[cfg(feature = "lattice")]
+pub use crossover_lattice as lattice;
 /// Plans: what evaluating a graph will run.
 pub use crossover_plan as plan;
 /// Devices, buffers and the executor.

@@ -4,6 +4,7 @@ mod check;
 pub mod disturbance;
 mod guide;
 mod measure;
+mod precision;
 pub mod roof;
 mod table;
 mod workload;
@@ -37,6 +38,9 @@ use crate::{
 ///
 /// "checked" compares with the reference: bit for bit on all elements or on a sample, point by point for pi, and
 /// within the stated error bound of float64 for matrix products.
+///
+/// At the end, embeddings in f32, mixed_f16 and mixed_bf16: time, bytes of the table and of the result, and the largest
+/// difference from float64.
 ///
 /// The exit status is 1 if any result is wrong.
 #[derive(clap::Args)]
@@ -75,6 +79,8 @@ struct Tour {
     gpu: String,
     roof: Peaks,
     results: Vec<Measured>,
+    /// Embeddings in three precisions.
+    precisions: Vec<precision::Row>,
     all_checked: bool,
     /// Share of the processors that other programs used meanwhile.
     others: Option<f64>,
@@ -141,8 +147,10 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             arguments.only.is_empty() || arguments.only.iter().any(|name| w.name.contains(name.as_str()))
         })
         .collect();
-    if chosen.is_empty() {
-        let names: Vec<&str> = WORKLOADS.iter().map(|w| w.name).collect();
+    let embeds = arguments.only.is_empty()
+        || arguments.only.iter().any(|name| precision::NAME.contains(name.as_str()));
+    if chosen.is_empty() && !embeds {
+        let names: Vec<&str> = WORKLOADS.iter().map(|w| w.name).chain([precision::NAME]).collect();
         anyhow::bail!("no work is named like that; there are {}", names.join(", "));
     }
     let budget = if arguments.quick {
@@ -153,6 +161,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let sizes = if arguments.quick { 2 } else { 3 };
     let progress = progress(chosen.len() * sizes + 1);
     progress.set_message("what the machine can do");
+    let sample = budget.sample;
     let mut guide = Guide::new(budget)?;
     progress.inc(1);
     let mut results = Vec::new();
@@ -166,6 +175,8 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             progress.inc(1);
         }
     }
+    progress.set_message("embeddings in three precisions");
+    let precisions = if embeds { precision::rows(arguments.quick, sample)? } else { Vec::new() };
     progress.finish_and_clear();
     let others = before.and_then(Snapshot::others_since);
     guide.rate_products(&mut results);
@@ -177,16 +188,17 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         threads: host::threads(),
         simd: doctor::simd().to_string(),
         gpu: doctor::gpu_line(),
-        all_checked: results.iter().all(|r| r.checked.ok),
+        all_checked: results.iter().all(|r| r.checked.ok) && precisions.iter().all(precision::Row::is_right),
         roof: guide.peaks(),
         results,
+        precisions,
         others,
         seconds: begin.elapsed().as_secs_f64(),
     };
     if arguments.json {
         report::json(&tour)?;
     } else {
-        report::text(&table::write(&tour, arguments.bars))?;
+        report::text(&(table::write(&tour, arguments.bars) + &precision::text(&tour.precisions)))?;
     }
     Ok(tour.all_checked)
 }

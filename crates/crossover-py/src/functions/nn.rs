@@ -289,12 +289,13 @@ fn nn_mlp_layer(size: usize, hidden: usize, seed: u64) -> PyLayer {
 
 #[pyfunction]
 fn nn_transformer_layer(
-    (size, heads, hidden): (usize, usize, usize),
+    sizes: (usize, usize, usize),
     options: Options,
     norm_first: bool,
     activated: &str,
     seed: u64,
 ) -> PyResult<PyLayer> {
+    let (size, heads, hidden) = sizes;
     let (options, activation) = (options.build()?, activation(activated)?);
     let norm = if norm_first { Norm::Pre } else { Norm::Post };
     Ok(building(|| {

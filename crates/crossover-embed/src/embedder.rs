@@ -1,0 +1,191 @@
+//! Tokens and positions to vectors.
+
+use crossover_array::{Array, DType, Key, random, with_device};
+
+use crate::{EmbedConfig, Error, Result, Sinusoid, relative};
+
+/// Standard deviation of rows that nobody has trained.
+pub(crate) const SPREAD: f64 = 0.02;
+
+/// A table of token embeddings and the encoding of positions:
+/// `(table[token] + encoding[position]) / temperature + relative[position]`.
+///
+/// ```
+/// use crossover_array::Array;
+/// use crossover_embed::{EmbedConfig, Embedder};
+/// let table = Array::from([[1.0f32, 2.0], [3.0, 4.0]]);
+/// let embedder = Embedder::from_table(EmbedConfig::new(2, 2), &table)?;
+/// let out = embedder.embed(&Array::from([[1i64, 0]]))?.to_vec::<f32>()?;
+/// assert_eq!(out[..2], [3.0, 5.0]); // row 1, and position 0: sin 0 and cos 0
+/// # Ok::<(), crossover_embed::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Embedder {
+    pub(crate) config: EmbedConfig,
+    pub(crate) table: Array,
+    /// One row per distance from -window to window.
+    pub(crate) relative: Option<Array>,
+    pub(crate) encoding: Sinusoid,
+}
+
+impl Embedder {
+    /// An embedder with rows drawn from N(0, 0.02).
+    pub fn new(config: EmbedConfig) -> Result<Embedder> {
+        config.check()?;
+        let table = drawn(&config, 0, config.vocabulary, config.dimensions);
+        Embedder::from_table(config, &table)
+    }
+
+    /// An embedder with a table of your own, `[vocabulary, dimensions]` of any floating-point dtype.
+    pub fn from_table(config: EmbedConfig, table: &Array) -> Result<Embedder> {
+        config.check()?;
+        table.check()?;
+        if table.shape().dims() != [config.vocabulary, config.dimensions] || !table.dtype().is_float() {
+            let (dtype, shape) = (table.dtype(), table.shape());
+            let what = format!(
+                "a table of {dtype}{shape} for a vocabulary of {} and {} dimensions; floating-point rows, one per token, are needed",
+                config.vocabulary, config.dimensions
+            );
+            return Err(Error::Operand { op: "embedder", what });
+        }
+        let encoding = config.sinusoid()?;
+        let table = table.astype(config.precision.dtype());
+        table.eval()?;
+        let relative = match config.relative {
+            None => None,
+            Some(window) => {
+                let rows = drawn(&config, 1, 2 * window + 1, config.dimensions).astype(DType::F32);
+                rows.eval()?;
+                Some(rows)
+            }
+        };
+        Ok(Embedder { config, table, relative, encoding })
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &EmbedConfig {
+        &self.config
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Array {
+        &self.table
+    }
+
+    /// The rows of the relative term, if there is one: one per distance from -window to window.
+    pub fn relative(&self) -> Option<&Array> {
+        self.relative.as_ref()
+    }
+
+    /// Puts rows of your own in place of those of the relative term.
+    pub fn set_relative(&mut self, rows: &Array) -> Result<()> {
+        rows.check()?;
+        let window = self.config.relative;
+        if window.map(|window| vec![2 * window + 1, self.config.dimensions]).as_deref()
+            != Some(rows.shape().dims())
+        {
+            let what =
+                format!("rows {} for a window of {window:?}; 2·window + 1 rows are needed", rows.shape());
+            return Err(Error::Operand { op: "set_relative", what });
+        }
+        self.relative = Some(rows.astype(DType::F32));
+        Ok(())
+    }
+
+    /// The embedding of tokens at positions 0, 1, … along the last axis; one more axis, of the embedder's dimensions.
+    pub fn embed(&self, tokens: &Array) -> Result<Array> {
+        self.embed_at(tokens, 0)
+    }
+
+    /// As [`embed`](Embedder::embed), for a sequence that goes on at a position.
+    ///
+    /// ```
+    /// use crossover_array::{Array, s};
+    /// use crossover_embed::{EmbedConfig, Embedder};
+    /// let embedder = Embedder::new(EmbedConfig::new(10, 8))?;
+    /// let whole = embedder.embed(&Array::arange(6))?;
+    /// let rest = embedder.embed_at(&Array::from([4i64, 5]), 4)?;
+    /// assert_eq!(whole.slice(s![4..]).to_vec::<f32>()?, rest.to_vec::<f32>()?);
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
+    pub fn embed_at(&self, tokens: &Array, position: i64) -> Result<Array> {
+        check_tokens(tokens, self.config.vocabulary)?;
+        with_device(self.config.device, || {
+            let out = self.pending(tokens, position)?;
+            out.eval()?;
+            Ok(out)
+        })
+    }
+
+    /// Only the rows of tokens, without positions.
+    pub fn lookup(&self, tokens: &Array) -> Result<Array> {
+        check_tokens(tokens, self.config.vocabulary)?;
+        with_device(self.config.device, || {
+            let rows = self.rows(tokens);
+            rows.eval()?;
+            Ok(rows)
+        })
+    }
+
+    fn rows(&self, tokens: &Array) -> Array {
+        let mut shape = tokens.shape().dims().to_vec();
+        shape.push(self.config.dimensions);
+        self.table.take(&tokens.astype(DType::I64).flatten(), 0).reshape(shape)
+    }
+
+    /// What [`embed_at`](Embedder::embed_at) computes, for tokens that were checked.
+    pub(crate) fn pending(&self, tokens: &Array, position: i64) -> Result<Array> {
+        let length = tokens.shape().dims().last().copied().unwrap_or(1);
+        let positions = Array::arange(length as i64);
+        let encoding = self.encoding.clone().offset(position).encode(&positions, DType::F32)?;
+        let rows = self.rows(tokens);
+        if !self.config.fusion {
+            rows.eval()?;
+            encoding.eval()?;
+        }
+        let mut out = rows.astype(DType::F32) + &encoding;
+        if self.config.temperature != 1.0 {
+            out /= self.config.temperature;
+        }
+        if let (Some(rows), Some(window)) = (&self.relative, self.config.relative) {
+            out += relative::shares(length, window).matmul(rows);
+        }
+        let out = out.astype(self.config.precision.dtype());
+        out.check()?;
+        Ok(out)
+    }
+}
+
+/// Rows of N(0, 0.02), `f32`; streams differ.
+pub(crate) fn drawn(config: &EmbedConfig, stream: u64, rows: usize, columns: usize) -> Array {
+    let mut key = Key::new(config.seed);
+    for _ in 0..stream {
+        key = key.split().1;
+    }
+    random::normal::<f32>(&key.split().0, [rows, columns]) * SPREAD
+}
+
+/// That tokens are whole numbers with at least one axis, all inside a vocabulary.
+pub(crate) fn check_tokens(tokens: &Array, vocabulary: usize) -> Result<()> {
+    tokens.check()?;
+    if !tokens.dtype().is_int() || tokens.ndim() == 0 {
+        let what =
+            format!("{}{}: whole numbers with at least one axis are needed", tokens.dtype(), tokens.shape());
+        return Err(Error::Operand { op: "tokens", what });
+    }
+    if tokens.size() == 0 {
+        return Ok(());
+    }
+    let wide = tokens.astype(DType::I64);
+    let (low, high) = (wide.min(()), wide.max(()));
+    crossover_array::eval_all(&[&low, &high])?;
+    if low.item::<i64>()? >= 0 && high.item::<i64>()? < vocabulary as i64 {
+        return Ok(());
+    }
+    let values = wide.to_vec::<i64>()?;
+    let outside = values.iter().enumerate().find(|(_, token)| **token < 0 || **token >= vocabulary as i64);
+    match outside {
+        Some((at, &token)) => Err(Error::Token { token, at, vocabulary }),
+        None => Ok(()),
+    }
+}

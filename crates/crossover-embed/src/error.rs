@@ -1,0 +1,75 @@
+//! What can be wrong with an embedding.
+
+/// An error of an encoding, an embedder or a table.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A token that the vocabulary does not have.
+    #[error("token {token} at position {at} is outside the vocabulary of {vocabulary}")]
+    Token {
+        /// The token.
+        token: i64,
+        /// Its row-major position.
+        at: usize,
+        /// Tokens are below this.
+        vocabulary: usize,
+    },
+    /// Tokens or positions of a dtype or shape that cannot be looked up.
+    #[error("{op}: {what}")]
+    Operand {
+        /// What was asked for.
+        op: &'static str,
+        /// The dtype and shape, and what would fit.
+        what: String,
+    },
+    /// A setting that no embedding can have.
+    #[error("{setting} is {given}; {wanted}")]
+    Config {
+        /// The setting.
+        setting: &'static str,
+        /// Its value.
+        given: String,
+        /// What it must be.
+        wanted: &'static str,
+    },
+    /// A file that is damaged, cut short or not a table.
+    #[error("{file} is not a valid table: {what}")]
+    Corrupt {
+        /// The file.
+        file: String,
+        /// What was found and what was expected.
+        what: String,
+    },
+    /// The system refused to read or write a file.
+    #[error("could not {action} {file}: {reason}")]
+    Io {
+        /// The file.
+        file: String,
+        /// What was tried.
+        action: &'static str,
+        /// What the system said.
+        reason: String,
+    },
+    /// Memory that is too small for a batch of one.
+    #[error(
+        "one sequence takes {needed} bytes and the budget is {budget}; use shorter sequences or more memory"
+    )]
+    Memory {
+        /// Bytes of a batch of one.
+        needed: u64,
+        /// Bytes allowed.
+        budget: u64,
+    },
+    /// An error of the arrays underneath.
+    #[error(transparent)]
+    Array(#[from] crossover_array::Error),
+}
+
+/// Result of an embedding.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    pub(crate) fn io(file: &std::path::Path, action: &'static str, error: &dyn std::fmt::Display) -> Error {
+        Error::Io { file: file.display().to_string(), action, reason: error.to_string() }
+    }
+}

@@ -1,0 +1,234 @@
+//! Embedders against the formula, tables in files, and advice that is right.
+#![allow(clippy::unwrap_used, unsafe_code)]
+
+use std::sync::Arc;
+
+use crossover_array::{Array, DType, Device, Runtime, s};
+use crossover_cpu::CpuBackend;
+use crossover_embed::{EmbedConfig, Embedder, Error, Precision, Table};
+use crossover_plan::Options;
+use crossover_runtime::{
+    Backend, Executor, Machine, Placement,
+    sim::{SimDevice, SimOptions},
+};
+
+fn tokens(batch: usize, length: usize, vocabulary: i64) -> Array {
+    (Array::arange((batch * length) as i64) * 7919 % vocabulary).reshape([batch, length])
+}
+
+#[test]
+fn embeddings_are_those_of_the_formula() {
+    let config = EmbedConfig::new(50, 6).temperature(2.5).relative(2).seed(4);
+    let embedder = Embedder::new(config).unwrap();
+    let tokens = tokens(3, 7, 50);
+    let found = embedder.embed(&tokens).unwrap().to_vec::<f32>().unwrap();
+    let table = embedder.table().to_vec::<f32>().unwrap();
+    let rows = embedder.relative().unwrap().to_vec::<f32>().unwrap();
+    let list = tokens.to_vec::<i64>().unwrap();
+    for (at, &found) in found.iter().enumerate() {
+        let (token, column) = (list[at / 6] as usize, at % 6);
+        let position = at / 6 % 7;
+        let angle = position as f64 * 10_000f64.powf(-((column / 2) as f64) / 3.0);
+        let encoding = if column % 2 == 0 { angle.sin() } else { angle.cos() };
+        let relative: f64 = (0..7i64)
+            .map(|other| f64::from(rows[((position as i64 - other).clamp(-2, 2) + 2) as usize * 6 + column]))
+            .sum::<f64>()
+            / 7.0;
+        let wanted = (f64::from(table[token * 6 + column]) + encoding) / 2.5 + relative;
+        assert!((f64::from(found) - wanted).abs() < 1e-6, "{at}: {found} {wanted}");
+    }
+    let apart = Embedder::from_table(embedder.config().clone().fusion(false), embedder.table()).unwrap();
+    let mut apart = apart;
+    apart.set_relative(embedder.relative().unwrap()).unwrap();
+    assert_eq!(apart.embed(&tokens).unwrap().to_vec::<f32>().unwrap(), found);
+}
+
+#[test]
+fn precisions_differ_by_their_rounding() {
+    let exact = Embedder::new(EmbedConfig::new(100, 32)).unwrap();
+    let tokens = tokens(4, 16, 100);
+    let wanted = exact.embed(&tokens).unwrap();
+    for (precision, unit) in [(Precision::MixedF16, 1.0 / 1024.0), (Precision::MixedBf16, 1.0 / 128.0)] {
+        let out = exact.with_precision(precision).unwrap().embed(&tokens).unwrap();
+        assert_eq!(out.dtype(), precision.dtype());
+        let error = (out.astype(DType::F32) - &wanted).abs().max(()).item::<f32>().unwrap();
+        assert!(error > 0.0 && error < unit, "{error}");
+    }
+}
+
+#[test]
+fn tokens_outside_are_named() {
+    let embedder = Embedder::new(EmbedConfig::new(10, 4)).unwrap();
+    let wrong = embedder.embed(&Array::from([[1i64, 2], [-1, 3]])).unwrap_err();
+    assert!(matches!(wrong, Error::Token { token: -1, at: 2, vocabulary: 10 }), "{wrong}");
+    assert!(matches!(embedder.lookup(&Array::from([10u8])), Err(Error::Token { token: 10, .. })));
+    assert!(embedder.embed(&Array::from([1.0f32])).is_err());
+    assert_eq!(embedder.embed(&Array::zeros::<i64>([0, 5])).unwrap().shape().dims(), [0, 5, 4]);
+    assert!(Embedder::new(EmbedConfig::new(0, 4)).is_err());
+    assert!(Embedder::new(EmbedConfig::new(4, 4).temperature(0.0)).is_err());
+    assert!(Embedder::from_table(EmbedConfig::new(4, 4), &Array::zeros::<f32>([4, 5])).is_err());
+}
+
+#[test]
+fn other_vocabularies_and_widths_keep_what_they_can() {
+    let old = Embedder::new(EmbedConfig::new(2000, 16).relative(1)).unwrap();
+    let grown = old.with_vocabulary(4000).unwrap();
+    let same = grown.table().slice(s![..2000]).equal(old.table()).all(()).item::<bool>().unwrap();
+    assert!(same);
+    let fresh = grown.table().slice(s![2000..]);
+    assert!((fresh.std(()).item::<f32>().unwrap() - 0.02).abs() < 0.001);
+    assert_eq!(grown.with_vocabulary(5).unwrap().table().shape().dims(), [5, 16]);
+    let length = |embedder: &Embedder| embedder.table().square().sum(1).mean(()).item::<f32>().unwrap();
+    for width in [4, 64] {
+        let other = old.with_dimensions(width).unwrap();
+        assert!((length(&other) / length(&old) - 1.0).abs() < 0.05, "{width}");
+        assert_eq!(other.relative().unwrap().shape().dims(), [3, width]);
+        assert_eq!(other.embed(&tokens(2, 3, 2000)).unwrap().shape().dims(), [2, 3, width]);
+    }
+}
+
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("crossover-embed-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+#[test]
+fn files_hold_embedders() {
+    let folder = Folder::new("save");
+    let path = folder.0.join("embedder.safetensors");
+    let mut config = EmbedConfig::new(30, 8).relative(2).precision(Precision::MixedBf16).temperature(0.3);
+    (config.base, config.phase, config.seed) = (123.456, 0.1, u64::MAX);
+    let embedder = Embedder::new(config).unwrap();
+    embedder.save(&path).unwrap();
+    let again = Embedder::load(&path).unwrap();
+    assert_eq!(again.config(), embedder.config());
+    let bits = |embedder: &Embedder| {
+        embedder.embed(&tokens(2, 5, 30)).unwrap().astype(DType::F32).to_vec::<f32>().unwrap()
+    };
+    assert_eq!(bits(&again), bits(&embedder));
+    crossover_array::io::save_safetensors(&path, &[("x", &Array::arange(3))], &[]).unwrap();
+    assert!(Embedder::load(&path).unwrap_err().to_string().contains("not that of an embedder"));
+}
+
+#[test]
+fn tables_in_files_give_rows_and_count() {
+    let folder = Folder::new("table");
+    let path = folder.0.join("table");
+    let parts: Vec<Array> = (0..5)
+        .map(|part| (Array::arange(1000 * 16) + part * 16_000).reshape([1000, 16]).astype(DType::F32))
+        .collect();
+    let whole = Array::concat(&parts.iter().collect::<Vec<_>>(), 0);
+    Table::write(&path, parts).unwrap();
+    // SAFETY: nobody else knows this file.
+    let table = unsafe { Table::open(&path, 64) }.unwrap();
+    assert_eq!((table.rows(), table.columns(), table.dtype()), (5000, 16, DType::F32));
+    let check = |tokens: &Array| {
+        let found = table.lookup(tokens).unwrap();
+        assert_eq!(found.to_vec::<f32>().unwrap(), whole.take(&tokens.flatten(), 0).to_vec::<f32>().unwrap());
+        assert_eq!(found.shape().dims()[..tokens.ndim()], *tokens.shape().dims());
+    };
+    let few = Array::from([[4999i64, 0, 7], [7, 2500, 0]]);
+    check(&few);
+    let stats = table.stats();
+    assert_eq!((stats.hits, stats.misses, stats.served), (2, 4, 0));
+    assert!(stats.verified >= 2 && (stats.verified as usize) < 5000 * 64 / 65_536 + 2);
+    for _ in 0..3 {
+        check(&few);
+    }
+    assert_eq!((table.stats().served, table.stats().hits), (3, 20));
+    // More rows than the cache has: still right, and the cache still works.
+    check(&(Array::arange(500) * 9));
+    for round in 0..20 {
+        check(&(Array::arange(40) + round * 30));
+        check(&(Array::arange(40) + round * 30));
+    }
+    let stats = table.stats();
+    assert!(stats.evictions > 100 && stats.served >= 20, "{stats:?}");
+    assert!(matches!(table.lookup(&Array::from([5000i64])), Err(Error::Token { token: 5000, .. })));
+    table.verify().unwrap();
+}
+
+#[test]
+fn damaged_tables_are_found() {
+    let folder = Folder::new("damage");
+    let path = folder.0.join("table");
+    let rows = Array::arange(4000 * 32).reshape([4000, 32]).astype(DType::F32);
+    Table::write(&path, [rows.clone()]).unwrap();
+    let good = std::fs::read(&path).unwrap();
+    let with = |change: &dyn Fn(&mut Vec<u8>)| {
+        let mut bytes = good.clone();
+        change(&mut bytes);
+        std::fs::write(&path, bytes).unwrap();
+        // SAFETY: nobody else knows this file, and it is not changed before the table is gone.
+        unsafe { Table::open(&path, 10) }
+    };
+    // One bit of row 3000: its block is refused, others are not.
+    let table = with(&|bytes| bytes[3000 * 128 + 5] ^= 4).unwrap();
+    assert_eq!(
+        table.lookup(&Array::from([1i64])).unwrap().to_vec::<f32>().unwrap(),
+        rows.slice(s![1]).to_vec::<f32>().unwrap()
+    );
+    let error = table.lookup(&Array::from([1i64, 3000])).unwrap_err();
+    assert!(
+        matches!(error, Error::Corrupt { .. }) && error.to_string().contains("a bit has changed"),
+        "{error}"
+    );
+    assert!(table.verify().is_err());
+    drop(table);
+    let length = good.len();
+    for (name, change) in [
+        ("the footer", &(|bytes: &mut Vec<u8>| bytes[length - 30] ^= 1) as &dyn Fn(&mut Vec<u8>)),
+        ("a checksum", &|bytes| bytes[4000 * 128] ^= 1),
+        ("its end", &|bytes| bytes.truncate(length - 1)),
+        ("almost all", &|bytes| bytes.truncate(10)),
+        ("its rows", &|bytes| _ = bytes.drain(..128)),
+    ] {
+        assert!(matches!(with(change), Err(Error::Corrupt { .. })), "{name}");
+    }
+    assert!(matches!(Table::write(&path, []), Err(Error::Operand { .. })));
+    let unlike = [Array::zeros::<f32>([2, 3]), Array::zeros::<f32>([2, 4])];
+    assert!(Table::write(&path, unlike).unwrap_err().to_string().contains("parts of one table are alike"));
+}
+
+#[test]
+fn advice_is_right_on_a_device_of_its_own() {
+    let cpu: Arc<dyn Backend> = Arc::new(CpuBackend::new());
+    let measured = |batch: usize, precision: Precision| -> (u64, Option<u64>) {
+        let sim = SimDevice::new(cpu.clone(), SimOptions { capacity: 1 << 30, ..SimOptions::default() });
+        let machine = Machine::new(cpu.clone(), vec![Arc::new(sim.clone())]).unwrap();
+        let runtime = Runtime::from_executor(Executor::new(machine, Options::default(), Placement::Auto));
+        runtime.scope(|| {
+            let config =
+                EmbedConfig::new(500, 48).temperature(1.5).precision(precision).device(Device::Cuda(0));
+            let embedder = Embedder::new(config).unwrap();
+            let advised = embedder.advise(8 << 20, 64).ok().map(|advice| advice.batch as u64);
+            let tokens = Array::from_vec(vec![3i64; batch.max(1) * 64], [batch.max(1), 64]);
+            if batch > 0 {
+                embedder.embed(&tokens).unwrap();
+            }
+            (sim.peak() as u64, advised)
+        })
+    };
+    for precision in Precision::ALL {
+        let batch = measured(0, precision).1.unwrap() as usize;
+        assert!(batch > 50, "{batch}");
+        let (inside, outside) =
+            (measured(batch, precision).0, measured(batch + batch.div_ceil(10), precision).0);
+        println!("{}: {batch} take {inside}, a tenth more {outside}", precision.name());
+        assert!(inside <= 8 << 20, "{batch} in {}: {inside}", precision.name());
+        assert!(outside > 8 << 20, "{batch} and a tenth in {}: {outside}", precision.name());
+    }
+    let small = Embedder::new(EmbedConfig::new(500, 48).device(Device::Cpu)).unwrap();
+    assert!(matches!(small.advise(1000, 64), Err(Error::Memory { budget: 1000, .. })));
+}

@@ -1,0 +1,108 @@
+//! A Python function over many arrays in as few plans as possible, for `crossover.par` and `crossover.batch`.
+
+use std::sync::Arc;
+
+use crossover::{
+    Array,
+    par::{self, Pieces},
+};
+use parking_lot::Mutex;
+use pyo3::{
+    prelude::*,
+    types::{PyDict, PyList, PyTuple},
+};
+
+use crate::{
+    array::PyArray,
+    device::computing,
+    errors::raise,
+    values::{Arr, checked},
+};
+
+/// The arrays of an item, and which item it is; unknown while the function is traced.
+#[derive(Clone)]
+struct Item {
+    arrays: Vec<Array>,
+    number: Option<usize>,
+}
+
+impl Pieces for Item {
+    fn pieces(&self) -> Vec<&Array> {
+        self.arrays.iter().collect()
+    }
+
+    fn from_pieces(arrays: Vec<Array>) -> Option<Item> {
+        Some(Item { arrays, number: None })
+    }
+}
+
+/// Calls a function for items, each a tuple of arrays: results or exceptions in their order, and what was done.
+#[pyfunction]
+#[pyo3(signature = (items, function, max_batch_size=None))]
+fn gpu_map<'py>(
+    py: Python<'py>,
+    items: Vec<Vec<Arr>>,
+    function: Py<PyAny>,
+    max_batch_size: Option<usize>,
+) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyDict>)> {
+    let count = items.len();
+    let arrays = |item: Vec<Arr>| item.into_iter().map(|array| array.0).collect();
+    let items: Vec<Item> = items
+        .into_iter()
+        .enumerate()
+        .map(|(number, item)| Item { arrays: arrays(item), number: Some(number) })
+        .collect();
+    let raised: Arc<Mutex<Vec<Option<PyErr>>>> = Arc::new(Mutex::new((0..count).map(|_| None).collect()));
+    let call = {
+        let raised = raised.clone();
+        move |item: Item| {
+            let Item { arrays, number } = item;
+            let called = Python::attach(|py| -> PyResult<Array> {
+                let arguments: Vec<PyArray> = arrays.into_iter().map(PyArray).collect();
+                let result = function.bind(py).call1(PyTuple::new(py, arguments)?)?;
+                checked(result.extract::<Arr>()?.0)
+            });
+            called.unwrap_or_else(|error| {
+                let what = error.to_string();
+                if let Some(number) = number {
+                    raised.lock()[number] = Some(error);
+                }
+                Array::failing("gpu_map", what)
+            })
+        }
+    };
+    let (results, report) = computing(py, move || {
+        let map = par::par_iter(items).gpu_map(call);
+        match max_batch_size {
+            Some(most) => map.max_batch_size(most).run(),
+            None => map.run(),
+        }
+    });
+    let found = PyList::empty(py);
+    for (number, result) in results.into_iter().enumerate() {
+        match result {
+            Ok(array) => found.append(PyArray(array))?,
+            Err(error) => {
+                let told = raised.lock().get_mut(number).and_then(Option::take);
+                found.append(told.unwrap_or_else(|| raise(&error)).into_value(py))?;
+            }
+        }
+    }
+    let told = PyDict::new(py);
+    told.set_item("items", report.telemetry.items)?;
+    told.set_item("succeeded", report.telemetry.succeeded)?;
+    told.set_item("failed", report.telemetry.failed)?;
+    told.set_item("kinds", report.kinds)?;
+    told.set_item("groups", report.groups)?;
+    told.set_item("largest_group", report.largest_group)?;
+    told.set_item("batched", report.batched)?;
+    told.set_item("single", report.single)?;
+    told.set_item("reasons", report.reasons)?;
+    told.set_item("seconds", report.telemetry.wall.as_secs_f64())?;
+    Ok((found, told))
+}
+
+/// Adds what is here to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(gpu_map, module)?)
+}

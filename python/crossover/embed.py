@@ -1,0 +1,39 @@
+"""Embeddings of tokens and positions.
+
+>>> embedder = xo.embed.Embedder(1000, 64, precision="mixed_bf16")
+>>> embedder(xo.asarray([[1, 2, 3], [999, 0, 5]])).shape
+(2, 3, 64)
+>>> xo.embed.sinusoid(xo.arange(2), 4)
+array([[0.       , 1.       , 0.       , 1.       ],
+       [0.841471 , 0.5403023, 0.0099998, 0.99995  ]], dtype=float32)
+
+A `Table` is a file of rows that may be larger than memory. It is mapped: do not write to the file while it is open; replacing it by renaming
+another over it, as `Table.write` does, is fine.
+"""
+
+from typing import TYPE_CHECKING
+
+from ._native import Embedder, Sinusoid, Table
+
+if TYPE_CHECKING:
+    from . import Array
+
+__all__ = ["Embedder", "Sinusoid", "Table", "rotary", "sinusoid"]
+
+
+def sinusoid(positions, dimensions: int, *, dtype=None, **settings) -> "Array":
+    """The sinusoidal encoding of positions, float32 by default; `settings` are those of `Sinusoid`.
+
+    >>> xo.embed.sinusoid(xo.asarray([9_999_999]), 2)
+    array([[ 0.9902845, -0.1390557]], dtype=float32)
+    """
+    return Sinusoid(dimensions, **settings).encode(positions, dtype=dtype)
+
+
+def rotary(x, positions, *, pairs: str = "interleaved", **settings) -> "Array":
+    """Pairs of elements along the last axis, turned by angles that grow with the position.
+
+    >>> xo.embed.rotary(xo.asarray([[1.0, 0.0]]), xo.asarray([0]))
+    array([[1., 0.]])
+    """
+    return Sinusoid(x.shape[-1], **settings).rotate(x, positions, pairs=pairs)

@@ -1,0 +1,184 @@
+"""Lattices, batches, parallel iterators and embeddings."""
+
+import math
+
+import numpy as np
+import pytest
+
+import crossover as xo
+
+
+def test_lattices_answer_like_formulas():
+    grid = xo.lattice.Lattice([30, 40])
+    assert len(grid) == 1200 and grid.sizes == [30, 40] and not grid.periodic
+    assert grid.distance(0, 1199) == 29 + 39
+    path = grid.shortest_path(0, 1199)
+    assert path[0] == 0 and path[-1] == 1199 and len(path) == 69
+    assert grid.vertex([1, 2]) == 42 and grid.coordinates(42) == [1, 2]
+    assert xo.lattice.cube(4, 10).analyze_structure()["edges"] == 36_000
+    field = np.asarray(grid.distance_field([0]))
+    assert field.dtype == np.int32 and field.shape == (30, 40) and field[3, 4] == 7
+    ring = xo.lattice.Lattice([10], periodic=True)
+    assert ring.shortest_paths([(0, 9), (1, 8)]) == [[0, 9], [1, 0, 9, 8]]
+
+
+def test_obstacles_and_weights_are_gone_around():
+    grid = xo.lattice.Lattice([3, 3])
+    wall = np.zeros((3, 3), dtype=bool)
+    wall[:2, 1] = True
+    for method in ("a_star", "breadth_first"):
+        assert grid.shortest_path(0, 2, obstacles=wall, method=method) == [0, 3, 6, 7, 8, 5, 2]
+    wall[2, 1] = True
+    assert grid.shortest_path(0, 2, obstacles=wall) is None
+    assert np.asarray(grid.distance_field([0], obstacles=wall))[0, 2] == -1
+    np.testing.assert_array_equal(
+        np.asarray(grid.distance_field([0], obstacles=wall)), np.asarray(grid.distance_field([0], obstacles=wall, relax=True))
+    )
+    weights = np.ones(9)
+    weights[1] = 10
+    assert grid.shortest_path(0, 2, weights=weights) == [0, 3, 4, 5, 2]
+    with pytest.raises(IndexError, match="vertex 9 is out of range"):
+        grid.shortest_path(0, 9)
+    with pytest.raises(ValueError, match="is blocked"):
+        grid.shortest_path(4, 0, obstacles=wall)
+    with pytest.raises(ValueError, match="neither 'a_star'"):
+        grid.shortest_path(0, 1, weights=weights, method="guess")
+
+
+def test_transforms_of_lattices():
+    data = np.arange(100, dtype=np.uint16)
+    key = np.array([1, 2, 3], dtype=np.uint16)
+    hidden = xo.lattice.xor_transform(data, key)
+    np.testing.assert_array_equal(np.asarray(hidden), data ^ np.resize(key, 100))
+    np.testing.assert_array_equal(np.asarray(xo.lattice.xor_transform(hidden, key)), data)
+    x = np.random.default_rng(1).normal(size=(2, 8))
+    matrix = np.array([[(-1) ** bin(i & j).count("1") for i in range(8)] for j in range(8)])
+    np.testing.assert_allclose(np.asarray(xo.lattice.walsh_hadamard(x)), x @ matrix, atol=1e-12)
+    wanted = [sum(x[0, i] * x[1, k ^ i] for i in range(8)) for k in range(8)]
+    np.testing.assert_allclose(np.asarray(xo.lattice.xor_convolve(x[0], x[1])), wanted, atol=1e-12)
+    with pytest.raises(ValueError, match="power of two"):
+        xo.lattice.walsh_hadamard(np.ones(6))
+
+
+def test_batches_give_what_loops_give():
+    rng = np.random.default_rng(2)
+    left, right = [rng.normal(size=(16, 16)) for _ in range(10)], [rng.normal(size=(16, 16)) for _ in range(10)]
+    batch = xo.batch.create_batch(left, max_batch_size=4)
+    for found, a, b in zip(batch.matmul(right), left, right):
+        np.testing.assert_allclose(np.asarray(found), a @ b, atol=1e-12)
+    stats = batch.stats()
+    assert (stats["operations"], stats["groups"], stats["largest_group"]) == (1, 3, 4)
+    for found, a in zip(batch.normalise(), left):
+        np.testing.assert_allclose(np.asarray(found), a / np.linalg.norm(a), rtol=1e-12)
+    results = batch.execute_parallel([lambda x, i=i: 1 / (i - 3) for i in range(10)])
+    assert isinstance(results[3], ZeroDivisionError) and results[5] == 0.5
+    with pytest.raises(ValueError, match="10 arrays and the other list 2"):
+        batch.matmul(right[:2])
+    assert xo.batch.Batch([]).normalise() == []
+
+
+def test_functions_that_cannot_be_traced_are_called_for_each():
+    rows = [xo.asarray([1.0, 4.0]), xo.asarray([2.0, 8.0]), xo.asarray([5.0])]
+    calls = []
+
+    def by_value(x):
+        calls.append(1)
+        return x / float(x[0])
+
+    found = xo.par_iter(rows).gpu_map(by_value).collect()
+    assert [list(np.asarray(one)) for one in found] == [[1.0, 4.0], [1.0, 4.0], [1.0]]
+    assert len(calls) == 2 + 3
+    weights = xo.asarray([1.0, 2.0])
+    results = xo.batch.Batch(rows).try_map(lambda x: xo.sum(x + weights[:2]) if x.shape[0] == 2 else x.reshape((7,)))
+    assert float(results[1]) == 13.0 and isinstance(results[2], ValueError)
+
+    def raising(x):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        xo.par_iter(rows).gpu_map(raising).collect()
+
+
+def test_iterators_keep_the_order():
+    items = xo.par_iter(range(100)).map(lambda n: n * 2).filter(lambda n: n % 3 == 0)
+    assert items.collect() == [n for n in range(0, 200, 2) if n % 3 == 0]
+    assert xo.par_iter([1, 2]).flat_map(lambda n: [n] * n).collect() == [1, 2, 2]
+    assert xo.par_iter("abcde").skip(1).take(3).enumerate().collect() == [(0, "b"), (1, "c"), (2, "d")]
+    assert xo.par_iter(range(5)).chunks(2).collect() == [[0, 1], [2, 3], [4]]
+    assert xo.par_iter([1, 2]).zip([3, 4]).collect() == [(1, 3), (2, 4)]
+    assert (xo.par_iter([3, 1]).min(), xo.par_iter([]).max(), xo.par_iter([3, 1]).sum()) == (1, None, 4)
+    assert xo.par_iter([1, 2]).any(lambda n: n == 2) and not xo.par_iter([1, 2]).all(lambda n: n == 2)
+
+
+def test_runs_have_policies():
+    seen = []
+    results, told = xo.par_iter(range(20)).run(
+        lambda n: 1 // (n - 5), policy="continue", progress=lambda done, total: seen.append((done, total))
+    )
+    assert isinstance(results[5].error, ZeroDivisionError) and results[6] == 1
+    assert (told["succeeded"], told["failed"], told["skipped"]) == (19, 1, 0) and len(seen) == 20
+    assert told["p50"] <= told["p95"] <= told["p99"]
+    tries = {}
+
+    def third(n):
+        tries[n] = tries.get(n, 0) + 1
+        if tries[n] < 3:
+            raise ValueError(n)
+        return n
+
+    results, told = xo.par_iter(range(4)).run(third, policy="continue", retries=2)
+    assert results == [0, 1, 2, 3] and told["retries"] == 8
+    with pytest.raises(ValueError, match="policy"):
+        xo.par_iter([1]).run(int, policy="hope")
+
+
+def test_sinusoids_are_exact_far_out():
+    for position in (1, 1000, 131_072, 9_999_999):
+        found = np.asarray(xo.embed.sinusoid(xo.asarray([position]), 64, dtype=xo.float64))[0]
+        assert abs(found[0] - math.sin(position)) < 1e-15 and abs(found[1] - math.cos(position)) < 1e-15
+    joined = np.asarray(xo.embed.sinusoid(xo.arange(5), 6, layout="concatenated"))
+    woven = np.asarray(xo.embed.sinusoid(xo.arange(5), 6))
+    np.testing.assert_array_equal(joined, np.concatenate([woven[:, ::2], woven[:, 1::2]], axis=1))
+    x = np.random.default_rng(3).normal(size=(2, 5, 8))
+    turned = np.asarray(xo.embed.rotary(xo.asarray(x), xo.arange(5), pairs="rotate_half"))
+    np.testing.assert_allclose((turned**2).sum(-1), (x**2).sum(-1))
+    with pytest.raises(ValueError, match="layout"):
+        xo.embed.Sinusoid(4, layout="spiral")
+
+
+def test_embedders_embed_save_and_advise(tmp_path):
+    embedder = xo.embed.Embedder(100, 8, temperature=2.0, seed=7)
+    tokens = xo.asarray([[1, 99], [0, 5]])
+    table, encoding = np.asarray(embedder.table), np.asarray(xo.embed.sinusoid(xo.arange(2), 8))
+    wanted = (table[np.asarray(tokens)] + encoding) / 2
+    np.testing.assert_allclose(np.asarray(embedder(tokens)), wanted, rtol=1e-6)
+    with pytest.raises(IndexError, match="token 100 at position 1 is outside the vocabulary of 100"):
+        embedder(xo.asarray([[1, 100]]))
+    embedder.save(tmp_path / "embedder.safetensors")
+    again = xo.embed.Embedder.load(tmp_path / "embedder.safetensors")
+    np.testing.assert_array_equal(np.asarray(again(tokens)), np.asarray(embedder(tokens)))
+    advice = embedder.advise(1 << 20, 32)
+    assert advice["batch"] > 0 and advice["peak"] <= 1 << 20 < advice["peak"] + advice["per_sequence"]
+    assert embedder.with_precision("mixed_f16")(tokens).dtype == xo.float16
+    assert embedder.info()["vocabulary"] == 100 and embedder.benchmark(2, 4, 3)["median"] > 0
+    with pytest.raises(MemoryError):
+        embedder.advise(100, 32)
+
+
+def test_tables_are_checked(tmp_path):
+    path = tmp_path / "table"
+    rows = np.arange(4000 * 32, dtype=np.float32).reshape(4000, 32)
+    xo.embed.Table.write(path, [xo.asarray(rows[:1000]), xo.asarray(rows[1000:])])
+    table = xo.embed.Table(path, hot_rows=100)
+    for _ in range(3):
+        np.testing.assert_array_equal(np.asarray(table.lookup(xo.asarray([[5, 3999], [5, 0]]))), rows[[[5, 3999], [5, 0]]])
+    assert len(table) == 4000 and table.stats()["served"] == 2
+    del table
+    damaged = bytearray(path.read_bytes())
+    damaged[3000 * 128] ^= 1
+    other = tmp_path / "damaged"
+    other.write_bytes(damaged)
+    table = xo.embed.Table(other)
+    table.lookup(xo.asarray([1]))
+    with pytest.raises(ValueError, match="a bit has changed"):
+        table.lookup(xo.asarray([3000]))
