@@ -38,7 +38,7 @@ fn convolutions_compile_in_every_dtype() {
         Task { correlate: true, ..base },
         Task { normalise: true, ..base },
         Task { sum: true, ..base },
-        Task { d: 16, ..base },
+        Task { d: 64, ..base },
         Task { d: 1000, dtype: DType::BF16, ..base },
         Task { d: 8192, dtype: DType::F64, ..base },
         Task { d: 210, dtype: DType::F64, correlate: true, normalise: true, ..base },

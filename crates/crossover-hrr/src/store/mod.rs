@@ -11,7 +11,7 @@
 //! Every line's hash is BLAKE3 of the hash before it and its own JSON, which names the segment's length and hash and those of its arrays. So the
 //! head fixes every byte of the store. What always holds: an operation is done when the new head is in place; whatever a writer that is killed
 //! leaves behind (a segment without a line, a part of a line) lies outside of what the head names and is ignored, and the next writer
-//! removes it. Reading verifies everything before it returns anything.
+//! writes over it. Reading verifies everything before it returns anything.
 
 mod file;
 mod history;
