@@ -3,6 +3,10 @@
 Sizes are smaller where the guide's are a benchmark's. Random draws agree in distribution.
 """
 
+import importlib.util
+import os
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -49,6 +53,32 @@ def test_vector_add():
 
     result = vector_add(np.array([1, 2, 3]), np.array([4, 5, 6]))
     assert result.tolist() == [5, 7, 9]
+
+
+NUMBA = """
+import numpy as np
+import crossover as veda
+from numba import cuda
+
+@veda.gpu_kernel
+@cuda.jit
+def add_kernel(a, b, result):
+    idx = cuda.grid(1)
+    if idx < result.size:
+        result[idx] = a[idx] + b[idx]
+
+result = np.zeros(300)
+add_kernel(np.arange(300.0), np.ones(300), result)
+print(result.sum())
+"""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="Numba is not installed here")
+def test_numba_cuda():
+    # Numba's simulator, which needs no GPU, is switched on before it is imported.
+    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}
+    ran = subprocess.run([sys.executable, "-c", NUMBA], capture_output=True, text=True, env=environment)
+    assert ran.stdout == "45150.0\n", ran.stderr
 
 
 @needs_par

@@ -166,7 +166,7 @@ fn grids_and_lists_and_mistakes() {
         (&["bench", "--workload", "gelu"], 1, "belong to a grid"),
         (&["bench", "--only", "poetry"], 1, "no workload is named like that"),
         (&["bench", "memory", "--peers"], 1, "has no times"),
-        (&["bench", "everything"], 2, "core, seeds, grid, memory"),
+        (&["bench", "everything"], 2, "core, nn, seeds, grid, memory"),
     ] {
         let output = crossover(arguments);
         assert_eq!(output.status.code(), Some(status), "{arguments:?}");

@@ -43,6 +43,7 @@ NOTHING(cuCtxSetCurrent)
 static long streams = 8;
 status cuStreamCreate(void** stream, unsigned flags) { *stream = (void*)streams++; return 0; }
 NOTHING(cuStreamSynchronize)
+NOTHING(cuCtxSynchronize)
 status cuStreamWaitEvent(void* stream, void* event, unsigned flags) {
     if (set("FAKE_TRACE")) { printf("fake: stream %ld waits for event %ld\n", (long)stream, (long)event); fflush(stdout); }
     return 0;

@@ -1,4 +1,5 @@
 //! What the models promise, on random vectors.
+#![allow(clippy::unwrap_used)]
 
 use crossover_array::{Array, DType, Key};
 use crossover_hrr::{Model, Space};

@@ -1,4 +1,5 @@
 //! Retrieval against the closed form, and cleanup against plain arithmetic.
+#![allow(clippy::unwrap_used)]
 
 use crossover_array::{Array, DType, Key};
 use crossover_hrr::{AssociativeMemory, ItemMemory, Model, Space};

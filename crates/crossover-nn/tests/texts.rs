@@ -72,7 +72,7 @@ fn texts_compile() {
     };
     // What two architectures share is compiled for the first.
     let mut texts = BTreeMap::new();
-    for (dtype, sizes) in [(DType::F32, &[64][..]), (DType::F16, &[128]), (DType::BF16, &[64, 128, 256])] {
+    for (dtype, sizes) in [(DType::F32, &[64][..]), (DType::F16, &[96]), (DType::BF16, &[128])] {
         for &size in sizes {
             for (name, out) in calls_of(dtype, size) {
                 for (capability, architecture) in [(80, "sm_80"), (90, "sm_90a")] {

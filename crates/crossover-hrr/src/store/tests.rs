@@ -233,3 +233,35 @@ fn newer_formats_are_refused_by_number() {
     fs::write(&path, format!("{body}check {}\n", blake3::hash(body.as_bytes()).to_hex())).unwrap();
     assert!(matches!(Store::open(&folder.0), Err(Error::Version { found: 9, newest: 1, .. })));
 }
+
+#[test]
+fn a_process_that_is_killed_leaves_a_state_that_opens() {
+    const WRITER: &str = "CROSSOVER_HRR_TEST_WRITER";
+    const NAME: &str = "store::tests::a_process_that_is_killed_leaves_a_state_that_opens";
+    if let Some(folder) = std::env::var_os(WRITER) {
+        let mut store = Store::open(folder).unwrap();
+        loop {
+            store.append("more", &[("x", &Array::arange(300))], Notes::new()).unwrap();
+        }
+    }
+    let folder = Folder::new();
+    small(&folder.0);
+    let mut longest = 0;
+    for round in 0..4u64 {
+        let mut writer = std::process::Command::new(std::env::current_exe().unwrap())
+            .args([NAME, "--exact", "--nocapture"])
+            .env(WRITER, &folder.0)
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(90 + 13 * round));
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+        let found = contents(&folder.0).unwrap();
+        assert!(found.len() >= longest, "what was done is not undone");
+        longest = found.len();
+        assert!(Store::verify_folder(&folder.0).unwrap().is_intact());
+    }
+    assert!(longest > 5, "the writers wrote: {longest}");
+}

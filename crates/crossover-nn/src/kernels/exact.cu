@@ -67,6 +67,7 @@ __device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) 
                 for (int c = 0; c < COLUMNS; ++c) s[r][c] = dot(a, b[c], s[r][c]);
             }
         }
+        float old[EACH];
         const bool looks = BIAS != 0 || key < certain_low || key + KEYS > certain_high;
 #pragma unroll
         for (int r = 0; r < EACH; ++r) {
@@ -90,20 +91,21 @@ __device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) 
 #pragma unroll
             for (int step = LANES / 2; step > 0; step /= 2) top = most(top, __shfl_xor_sync(0xffffffff, top, step));
             const float base = reference(top) * scale;
-            const float old = exp2_fast(fmaf(largest[r], scale, -base));
+            old[r] = exp2_fast(fmaf(largest[r], scale, -base));
             largest[r] = top;
-            sum[r] *= old;
+            float total = 0.0f;
 #pragma unroll
             for (int c = 0; c < COLUMNS; ++c) {
                 const float weight = exp2_fast(fmaf(s[r][c], scale, -base));
-                sum[r] += weight;
+                total += weight;
                 weights[(y + 16 * r) * SCORES + x + LANES * c] = weight;
             }
-#pragma unroll
-            for (int c = 0; c < WIDTH; ++c) o[r][c] *= old;
+            sum[r] = fmaf(sum[r], old[r], total);
         }
         // The rows of a thread are written by the lanes that read them.
         __syncwarp();
+        // Sums of a block are short, and so are their errors.
+        float part[EACH][WIDTH] = {};
 #pragma unroll 2
         for (int j = 0; j < KEYS; j += 4) {
             float4 a[EACH];
@@ -124,10 +126,15 @@ __device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) 
                     for (int r = 0; r < EACH; ++r) {
                         const float weight = i == 0 ? a[r].x : i == 1 ? a[r].y : i == 2 ? a[r].z : a[r].w;
 #pragma unroll
-                        for (int e = 0; e < SIDE; ++e) o[r][c + e] = fmaf(weight, b[e], o[r][c + e]);
+                        for (int e = 0; e < SIDE; ++e) part[r][c + e] = fmaf(weight, b[e], part[r][c + e]);
                     }
                 }
             }
+        }
+#pragma unroll
+        for (int r = 0; r < EACH; ++r) {
+#pragma unroll
+            for (int c = 0; c < WIDTH; ++c) o[r][c] = fmaf(o[r][c], old[r], part[r][c]);
         }
     }
 
