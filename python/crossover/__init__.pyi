@@ -3,7 +3,8 @@
 import builtins
 from typing import Any, Iterator
 
-from . import exceptions as exceptions, fft as fft, hrr as hrr, linalg as linalg, memory as memory, nn as nn, random as random
+from . import batch as batch, embed as embed, exceptions as exceptions, fft as fft, hrr as hrr, lattice as lattice
+from . import linalg as linalg, memory as memory, nn as nn, random as random
 
 class Array:
     """A lazy n-dimensional array."""
@@ -681,6 +682,9 @@ def outer(a: Any, b: Any) -> Array:
 
 def pad(x: Any, pad_width: Any, mode: Any = ..., *, constant_values: Any = ...) -> Array:
     """Elements put before and after each axis; `mode` is 'constant', 'edge', 'reflect', 'symmetric' or 'wrap'."""
+
+def par_iter(items: Any, workers: Any = ...) -> Any:
+    """Items for several threads; see `crossover.par`."""
 
 def percentile(a: Any, q: Any, axis: Any = ...) -> Array:
     """The value below which so many percent of the elements lie, by linear interpolation."""

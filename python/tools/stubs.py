@@ -94,11 +94,8 @@ def plain_class(name, thing):
 
 def stub():
     """The stub of the package."""
-    text = HEAD + "from . import batch as batch, embed as embed, exceptions as exceptions, fft as fft, hrr as hrr, lattice as lattice
-"
-    text, late = text + "from . import linalg as linalg, memory as memory, nn as nn, random as random
-
-", ""
+    text = HEAD + "from . import batch as batch, embed as embed, exceptions as exceptions, fft as fft, hrr as hrr, lattice as lattice\n"
+    text, late = text + "from . import linalg as linalg, memory as memory, nn as nn, random as random\n\n", ""
     text += array()
     for name in sorted(set(dir(xo)) - {"Array"}):
         thing = getattr(xo, name)

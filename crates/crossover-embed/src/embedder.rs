@@ -141,6 +141,9 @@ impl Embedder {
         let rows = self.rows(tokens);
         if !self.config.fusion {
             rows.eval()?;
+        }
+        // Inside the sum it would be computed anew for every sequence, which takes longer than reading it.
+        if !self.config.fusion || tokens.size() > length {
             encoding.eval()?;
         }
         let mut out = rows.astype(DType::F32) + &encoding;

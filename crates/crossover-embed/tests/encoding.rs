@@ -112,7 +112,9 @@ fn narrow_dtypes_are_rounded_once() {
     let halves = encoding.encode(&positions, DType::F16).unwrap().to_vec::<f16>().unwrap();
     let brains = encoding.encode(&positions, DType::BF16).unwrap().to_vec::<bf16>().unwrap();
     for (at, &exact) in exact.iter().enumerate() {
-        assert_eq!(halves[at].to_bits(), f16::from_f64(exact).to_bits(), "{at}");
+        // Other conversions go through f32 and round twice; none may be nearer.
+        let error = |half: f16| (half.to_f64() - exact).abs();
+        assert!(error(halves[at]) <= error(f16::from_f64(exact)), "{at}");
         assert!((brains[at].to_f64() - exact).abs() <= exact.abs() / 256.0, "{at}");
     }
 }
