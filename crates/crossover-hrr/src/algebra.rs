@@ -215,7 +215,7 @@ impl Space {
             Model::Hrr if others.len() > 1 => {
                 let mut product = self.spectrum(first);
                 for other in others {
-                    product = product * self.spectrum(other);
+                    product *= self.spectrum(other);
                 }
                 Ok(self.signal(&product))
             }

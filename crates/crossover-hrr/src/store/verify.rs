@@ -124,7 +124,7 @@ pub(super) fn verify(folder: &Path) -> Result<Report> {
     }
     for entry in fs::read_dir(folder).map_err(failed(folder, "list"))? {
         let name = entry.map_err(failed(folder, "list"))?.file_name().to_string_lossy().into_owned();
-        if !known.contains(&name) && !(name.ends_with(".safetensors") && !report.is_intact()) {
+        if !known.contains(&name) && (!name.ends_with(".safetensors") || report.is_intact()) {
             report.strays.push(name);
         }
     }
