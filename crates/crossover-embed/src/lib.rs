@@ -32,8 +32,8 @@ mod table;
 
 pub use advice::{Advice, Benchmark, Info};
 pub use config::{EmbedConfig, Precision};
+pub use crossover_array::Rotary;
 pub use embedder::Embedder;
 pub use error::{Error, Result};
-pub use rotary::Rotary;
 pub use sinusoid::{Layout, Sinusoid};
 pub use table::{Table, TableStats};

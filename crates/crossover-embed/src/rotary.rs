@@ -1,19 +1,8 @@
 //! Rotary encodings: pairs of elements turned by an angle that grows with the position.
 
-use crossover_array::{Array, DType};
+use crossover_array::{Array, Rotary};
 
 use crate::{Error, Result, Sinusoid};
-
-/// Which elements are a pair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum Rotary {
-    /// Neighbours: 0 and 1, 2 and 3, …
-    #[default]
-    Interleaved,
-    /// An element of the first half and the one at the same place of the second.
-    RotateHalf,
-}
 
 impl Sinusoid {
     /// Turns pairs of elements along the last axis by `position · frequency`, a position per entry of the axis before it. The length of
@@ -23,7 +12,7 @@ impl Sinusoid {
     /// use crossover_array::Array;
     /// use crossover_embed::{Rotary, Sinusoid};
     /// let x = Array::from([[1.0f32, 0.0], [1.0, 0.0]]);
-    /// let turned = Sinusoid::new(2)?.rotate(&x, &Array::arange(2), Rotary::Interleaved)?;
+    /// let turned = Sinusoid::new(2)?.rotate(&x, &Array::arange(2), Rotary::Neighbours)?;
     /// assert_eq!(turned.to_vec::<f32>()?, [1.0, 0.0, 1f64.cos() as f32, 1f64.sin() as f32]);
     /// # Ok::<(), crossover_embed::Error>(())
     /// ```
@@ -50,27 +39,8 @@ impl Sinusoid {
                 positions.shape()
             ));
         }
-        let wide = if x.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
         let (sin, cos) = self.pair(positions);
-        let (sin, cos, half) = (sin.astype(wide), cos.astype(wide), width / 2);
-        let values = x.astype(wide);
-        let (mut parted, joint) = (dims.clone(), dims.len() as i64 - 1);
-        parted.pop();
-        let axis = match pairs {
-            Rotary::Interleaved => {
-                parted.extend([half, 2]);
-                joint + 1
-            }
-            Rotary::RotateHalf => {
-                parted.extend([2, half]);
-                joint
-            }
-        };
-        let parted = values.reshape(parted);
-        let part = |at: i64| parted.take(&Array::from([at]), axis).squeeze(axis);
-        let (a, b) = (part(0), part(1));
-        let (first, second) = (&a * &cos - &b * &sin, &a * &sin + &b * &cos);
-        let out = Array::stack(&[&first, &second], axis).reshape(dims).astype(x.dtype());
+        let out = x.turn_pairs(&sin, &cos, pairs);
         out.check()?;
         Ok(out)
     }

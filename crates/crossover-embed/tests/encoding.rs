@@ -163,7 +163,7 @@ fn frequencies_follow_base_scale_and_shift() {
 fn rotations_keep_lengths_and_differences_of_positions() {
     let x = Array::linspace(-1.0, 1.0, 2 * 5 * 8).reshape([2, 5, 8]);
     let encoding = Sinusoid::new(8).unwrap();
-    for pairs in [Rotary::Interleaved, Rotary::RotateHalf] {
+    for pairs in [Rotary::Neighbours, Rotary::Halves] {
         let turned = encoding.rotate(&x, &Array::arange(5), pairs).unwrap();
         let (before, after) = (x.square().sum(2), turned.square().sum(2));
         assert!((before - after).abs().max(()).item::<f64>().unwrap() < 1e-12);
@@ -176,8 +176,8 @@ fn rotations_keep_lengths_and_differences_of_positions() {
         };
         assert!((product(3, 10) - product(1_000_003, 1_000_010)).abs() < 1e-9);
     }
-    let halves = encoding.rotate(&x.astype(DType::BF16), &Array::arange(5), Rotary::RotateHalf).unwrap();
+    let halves = encoding.rotate(&x.astype(DType::BF16), &Array::arange(5), Rotary::Halves).unwrap();
     assert_eq!(halves.dtype(), DType::BF16);
-    assert!(encoding.rotate(&x, &Array::arange(4), Rotary::RotateHalf).is_err());
-    assert!(Sinusoid::new(6).unwrap().rotate(&x, &Array::arange(5), Rotary::RotateHalf).is_err());
+    assert!(encoding.rotate(&x, &Array::arange(4), Rotary::Halves).is_err());
+    assert!(Sinusoid::new(6).unwrap().rotate(&x, &Array::arange(5), Rotary::Halves).is_err());
 }

@@ -20,6 +20,7 @@ pub mod layers;
 mod rotary;
 
 pub use attention::{Attention, attention, attention_weights};
+pub use crossover_array::Rotary;
 pub use error::{Error, Result};
 pub use functions::{
     Reduction, cross_entropy, cross_entropy_with, gelu, gelu_exact, layer_norm, linear, linear_gelu,
@@ -29,4 +30,4 @@ pub use layers::{
     Activation, Embedding, FeedForward, LayerNorm, Linear, Mlp, Module, MultiHeadAttention, Norm, RmsNorm,
     Sequential, TransformerLayer,
 };
-pub use rotary::{Rotary, rotary};
+pub use rotary::rotary;

@@ -1,16 +1,6 @@
 //! Rotary position embedding, in both conventions.
 
-use crossover_array::{Array, DType};
-
-/// Which elements of a head turn together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Rotary {
-    /// The first half and the second half, element by element: GPT-NeoX and Llama as Transformers has it.
-    #[default]
-    Halves,
-    /// Neighbours: the paper, GPT-J, and Llama as Meta has it.
-    Neighbours,
-}
+use crossover_array::{Array, DType, Rotary};
 
 /// Turns pairs of elements of heads by angles that grow with their place: pair `i` of `n` at place `p` by `p * base^(-i / n)`.
 ///
@@ -45,21 +35,8 @@ pub fn rotary(x: &Array, offset: usize, base: f64, kind: Rotary) -> Array {
         return refuse(format!("base is {base}; it must be positive"));
     }
     let pairs = size / 2;
-    let wide = if x.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
     let places = Array::arange(length as i64).astype(DType::F64) + offset as f64;
     let steps = (Array::arange(pairs as i64).astype(DType::F64) * (-base.ln() / pairs as f64)).exp();
     let angles = places.expand_dims(1) * steps;
-    let (cos, sin) = (angles.cos().astype(wide), angles.sin().astype(wide));
-    // The two elements of each pair along an axis of their own, in front.
-    let dims: Vec<i64> = x.shape().dims()[..x.ndim() - 1].iter().map(|&n| n as i64).collect();
-    let pairs = pairs as i64;
-    let (last, axis) = match kind {
-        Rotary::Halves => ([2, pairs], -2),
-        Rotary::Neighbours => ([pairs, 2], -1),
-    };
-    let parts = x.astype(wide).reshape([&dims[..], &last].concat()).move_axis(axis, 0);
-    let (first, second) = (parts.index(0), parts.index(1));
-    let turned = [&first * &cos - &second * &sin, &first * &sin + &second * &cos];
-    let joined = Array::stack(&[&turned[0], &turned[1]], axis);
-    joined.reshape([&dims[..], &[size as i64]].concat()).astype(x.dtype())
+    x.turn_pairs(&angles.sin(), &angles.cos(), kind)
 }

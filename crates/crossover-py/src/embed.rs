@@ -92,8 +92,8 @@ impl PySinusoid {
     #[pyo3(signature = (x, positions, *, pairs="interleaved"))]
     fn rotate(&self, x: Arr, positions: Arr, pairs: &str) -> PyResult<PyArray> {
         let pairs = match pairs {
-            "interleaved" => Rotary::Interleaved,
-            "rotate_half" => Rotary::RotateHalf,
+            "interleaved" => Rotary::Neighbours,
+            "rotate_half" => Rotary::Halves,
             other => {
                 return Err(value_error(format!("pairs {other:?} is neither interleaved nor rotate_half")));
             }

@@ -170,9 +170,9 @@ pub use crossover_array::{
     HostMemory, HostView, Hysteresis, Index, Indices, KernelEntry, KernelInputs, KernelOutput, KernelRecord,
     Key, Kind, Launches, Limit, MatrixNorm, NanOrigin, Number, Operand, Origin, Padding, Pinned, Precision,
     ProcessAlert, ProcessDecision, ProcessKernel, ProcessMemory, ProcessStats, Profile, Recording, Result,
-    Rows, Runtime, RuntimeStats, Scalar, Scatter, Setting, Shape, Side, Simd, Unique, Utilization, bf16,
-    config_files, einsum, eval_all, f16, fft, gpu_gaps, gpu_queue, gpus, io, keepdims, linalg, memory, par,
-    par_iter, processes, random, s, signal, with_device,
+    Rotary, Rows, Runtime, RuntimeStats, Scalar, Scatter, Setting, Shape, Side, Simd, Unique, Utilization,
+    bf16, config_files, einsum, eval_all, f16, fft, gpu_gaps, gpu_queue, gpus, io, keepdims, linalg, memory,
+    par, par_iter, processes, random, s, signal, with_device,
 };
 /// Graphs, ops, dtypes and the reference interpreter.
 pub use crossover_core as core;
