@@ -51,12 +51,24 @@ pub(super) fn failed<'a>(path: &'a Path, action: &'static str) -> impl Fn(io::Er
     move |error| Error::Io(crossover_io::Error::io(path.display().to_string(), action, &error))
 }
 
-/// Keeps other writers out as long as the file lives. Readers need no lock.
-pub(super) fn lock(folder: &Path) -> Result<File> {
+/// Keeps other writers out as long as it lives. Readers need no lock.
+#[derive(Debug)]
+pub(super) struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing would not do: a process that another thread is just starting has the file too, and with it the lock, until it
+        // becomes its own program. If unlocking fails, closing is what is left.
+        let _ = self.0.unlock();
+    }
+}
+
+/// The lock of a store's writer.
+pub(super) fn lock(folder: &Path) -> Result<Lock> {
     let path = folder.join("history");
     let file = OpenOptions::new().append(true).open(&path).map_err(failed(&path, "open"))?;
     match file.try_lock() {
-        Ok(()) => Ok(file),
+        Ok(()) => Ok(Lock(file)),
         Err(TryLockError::WouldBlock) => {
             Err(Error::Busy { folder: folder.to_path_buf(), what: "another writer is at work; try again" })
         }
