@@ -51,7 +51,8 @@ pub(crate) fn nearest(queries: &Array, items: &Array) -> Result<(Vec<u32>, Vec<f
     let found = match found {
         Ok(found) => found,
         // A GPU that has no such instructions, or less shared memory than the kernel asks for: the scores are written there after all.
-        Err(_) if has_gpu => {
+        Err(error) if has_gpu => {
+            tracing::warn!(target: "crossover::fallback", %error, "cleanup writes its scores");
             let scores = queries.matmul(&items.t());
             let indices = scores.argmax(-1).to_vec::<i64>()?;
             let best = scores.max(-1).to_vec::<f32>()?;

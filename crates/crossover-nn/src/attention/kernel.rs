@@ -97,10 +97,11 @@ fn make(kind: Kind) -> crossover_core::Result<CustomKernel> {
 fn variant(builder: Builder, since: u32, text: Text, kind: Kind) -> Builder {
     let scale = f32::from_bits(kind.scale);
     builder.cuda_since(since, &text.source(), move |inputs, _| {
-        // Shapes have been looked at by the shape rule.
+        // Shapes have been looked at by the shape rule. Were they wrong all the same, no threads would be an error, where no blocks
+        // would leave the result unwritten.
         match Dims::new(inputs[0], inputs[1], inputs[2]) {
             Ok(dims) => text.launches(inputs, &dims, kind.band, scale),
-            Err(_) => crossover_core::custom::Grid::new([0, 1, 1], [1, 1, 1]).into(),
+            Err(_) => crossover_core::custom::Grid::new([1, 1, 1], [0, 1, 1]).into(),
         }
     })
 }
