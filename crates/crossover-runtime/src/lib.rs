@@ -26,6 +26,7 @@ mod recent;
 mod record;
 mod recording;
 mod replay;
+mod route;
 mod router;
 pub mod sim;
 mod solve;

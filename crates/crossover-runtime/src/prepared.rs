@@ -9,9 +9,8 @@ use crossover_plan::{Launch, Plan, Role, kernel::Kernel};
 use smallvec::SmallVec;
 
 use crate::{
-    Backend, Coming, Device, Error, Executable, Result, Signature, outline,
-    replay::Replay,
-    router::{self, Route},
+    Backend, Coming, Device, Error, Executable, Result, Signature, outline, replay::Replay, route::Route,
+    router,
 };
 
 /// A kernel on one device.

@@ -12,7 +12,7 @@ use std::{
     hash::{Hash, Hasher},
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicU32, Ordering},
     },
     time::Duration,
 };
@@ -28,8 +28,8 @@ use crate::{
     decision::{Decision, Why},
     memory::Account,
     observe::{Key, Noted, Table},
-    outline::Outline,
     recording::Devices,
+    route::{Remembered, Route},
     solve::{Assignment, Problem},
     whole::Totals,
 };
@@ -50,15 +50,6 @@ pub enum Wanted {
 const SMALL: u64 = 1 << 16;
 /// Decisions kept per plan: one for each way its operands can lie.
 const KEPT: usize = 8;
-/// Every so many evaluations of a plan its kernels are timed.
-const TIMED: u64 = 6;
-/// The same where every run is timed as a whole: kernels wait for one another while they are timed.
-const SELDOM: u64 = 30;
-/// Evaluations of a plan that are all timed at first.
-const FIRST: u64 = 4;
-/// Evaluations that are timed after something odd, and how many others there must have been for each timed one: kernels whose times
-/// waver would be timed for ever.
-const ODD: (u32, u64) = (3, 4);
 /// Decisions between two looks at a device that has become slow.
 const LOOK: u32 = 4;
 
@@ -87,17 +78,6 @@ impl Default for Hysteresis {
     }
 }
 
-/// Decisions for operands that lie in one way.
-#[derive(Debug)]
-struct Remembered {
-    key: u64,
-    current: Arc<Decision>,
-    /// The last one that was no trial.
-    settled: Option<Arc<Decision>>,
-    /// What whole runs took.
-    totals: Totals,
-}
-
 /// Where operands lie, who wants the results, and what was seen of that before.
 #[derive(Clone, Copy)]
 struct Situation<'a> {
@@ -112,65 +92,6 @@ enum Judged {
     Measured,
     /// It might be better, and should be timed.
     Trial,
-}
-
-/// What a plan remembers about where it ran.
-#[derive(Debug, Default)]
-pub(crate) struct Route {
-    outline: OnceLock<Outline>,
-    known: Mutex<SmallVec<[Remembered; 2]>>,
-    runs: AtomicU64,
-    timed: AtomicU64,
-    /// Runs that will be timed because something was odd.
-    alert: AtomicU32,
-    /// Where it ran when it was recorded.
-    fixed: Option<Devices>,
-}
-
-impl Route {
-    /// The route of a plan that was recorded, if it was.
-    pub fn following(recorded: Option<&Devices>) -> Route {
-        Route { fixed: recorded.cloned(), ..Route::default() }
-    }
-
-    /// Whether a recording says where it runs.
-    pub fn is_fixed(&self) -> bool {
-        self.fixed.is_some()
-    }
-
-    /// Where its kernels ran last: on the host, where nothing was decided.
-    pub fn latest(&self, kernels: usize) -> Devices {
-        let known = self.known.lock();
-        known.last().map_or_else(|| smallvec::smallvec![0; kernels], |entry| entry.current.devices.clone())
-    }
-
-    pub fn outline(&self, plan: &Plan) -> &Outline {
-        self.outline.get_or_init(|| Outline::new(plan))
-    }
-
-    /// Forgets decisions: a device could not do what it was chosen for.
-    pub fn forget(&self) {
-        self.known.lock().clear();
-    }
-
-    /// Whether the kernels of the run that begins now are timed.
-    pub fn is_timed(&self, wanted: Wanted) -> bool {
-        let period = if wanted == Wanted::Copied { SELDOM } else { TIMED };
-        let run = self.runs.fetch_add(1, Ordering::Relaxed);
-        let alert = self.alert.load(Ordering::Relaxed);
-        if alert > 0 {
-            self.alert.store(alert - 1, Ordering::Relaxed);
-        }
-        let is_odd = alert > 0 && self.timed.load(Ordering::Relaxed) * ODD.1 <= run;
-        let timed = run < FIRST || is_odd || run.is_multiple_of(period);
-        self.timed.fetch_add(u64::from(timed), Ordering::Relaxed);
-        timed
-    }
-
-    /// Times the next runs, for something was odd.
-    fn alert(&self) {
-        self.alert.store(ODD.0, Ordering::Relaxed);
-    }
 }
 
 /// Whether a plan is small enough to stay with its operands on the host unexamined.
@@ -358,7 +279,7 @@ impl Router {
         let key = hasher.finish();
         self.look_after_slow_devices(devices);
         let epoch = self.table.epoch();
-        let settles = route.runs.load(Ordering::Relaxed) == SETTLED;
+        let settles = route.runs() == SETTLED;
         let (mut settled, mut totals) = (None, Totals::default());
         if let Some(entry) = route.known.lock().iter().find(|entry| entry.key == key) {
             if entry.current.epoch == epoch && !settles && !entry.totals.stale {
@@ -529,7 +450,7 @@ impl Router {
                 all = Some(Why::Kept);
             }
         }
-        if !self.deterministic && route.runs.load(Ordering::Relaxed) >= SETTLED {
+        if !self.deterministic && route.runs() >= SETTLED {
             let is_hopeful =
                 |i: usize| !learnt[i] && is_open(Device(i % devices)) && factors[i % devices] == 1.0;
             let hoped: Vec<f64> =
@@ -544,7 +465,7 @@ impl Router {
             }
         }
         if !self.deterministic && !route.is_fixed() {
-            let tries = route.runs.load(Ordering::Relaxed) >= SETTLED;
+            let tries = route.runs() >= SETTLED;
             let open = |device: usize| is_open(Device(device)) && factors[device] == 1.0;
             match self.by_totals(&problem, totals, &best, former, tries.then_some(&open)) {
                 Some((devices, total, Judged::Trial)) => {
@@ -639,7 +560,7 @@ impl Router {
         if let Some(fixed) = &route.fixed {
             return fixed.get(at).map(|&device| Device(device as usize));
         }
-        let outline = route.outline.get()?;
+        let outline = route.known_outline()?;
         if !self.deterministic || !outline.bounded[at] {
             return None;
         }
@@ -775,22 +696,6 @@ mod tests {
         // A host that is busy with something else is left.
         (0..5).for_each(|_| ran(&decide(), 400));
         assert_eq!(decide().device(0), Device(1));
-    }
-
-    #[test]
-    fn kernels_whose_times_waver_are_not_timed_for_ever() {
-        let route = Route::default();
-        let timed = (0..400).filter(|_| {
-            let timed = route.is_timed(Wanted::Copied);
-            if timed {
-                route.alert();
-            }
-            timed
-        });
-        let timed = timed.count();
-        assert!((80..=110).contains(&timed), "{timed} of 400");
-        let calm = Route::default();
-        assert_eq!((0..400).filter(|_| calm.is_timed(Wanted::Copied)).count(), 4 + 13);
     }
 
     #[test]
