@@ -17,12 +17,7 @@ use crossover_plan::{
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-use crate::{
-    Address, Block, Buffer, Device, Executable, Executor, Prepared, Result,
-    buffer::Pin,
-    spans,
-    trace::{self, Moment},
-};
+use crate::{Address, Block, Buffer, Device, Executable, Executor, Prepared, Result, buffer::Pin, trace};
 
 /// Runs of a plan, one kernel after the other, before it is made a sequence.
 const WARM: u32 = 2;
@@ -71,8 +66,6 @@ struct Chain {
     inside: Vec<usize>,
     /// Inputs and outputs of each launch.
     places: Vec<(Vec<Place>, Vec<Place>)>,
-    /// What a span of all of them is called.
-    name: Arc<str>,
 }
 
 impl Chain {
@@ -86,9 +79,7 @@ impl Chain {
         if plan.launches.iter().any(|l| l.fold.is_some() || matches!(l.kernel, Kernel::Call(_))) {
             return None;
         }
-        let name = format!("{count} kernels: {} … {}", plan.launches[0].name, plan.launches[count - 1].name);
-        let mut chain =
-            Chain { given: Vec::new(), inside: Vec::new(), places: Vec::new(), name: name.into() };
+        let mut chain = Chain { given: Vec::new(), inside: Vec::new(), places: Vec::new() };
         let mut places: Vec<Option<Place>> = vec![None; plan.buffers.len()];
         let mut place = |id: BufferId, chain: &mut Chain| {
             let buffer = &plan.buffers[id.0 as usize];
@@ -125,24 +116,8 @@ struct Track {
     /// Runs so far; `NEVER` if the device makes no sequence of it.
     runs: AtomicU32,
     sequence: Mutex<Option<Arc<dyn Sequence>>>,
-    /// The session that records, and the runs that it has seen.
-    recorded: Mutex<(u64, u32)>,
 }
 
-impl Track {
-    /// Whether a session that records sees the next run kernel by kernel. Each has a price: most runs are seen as a whole.
-    fn is_looked_at(&self) -> bool {
-        let (session, mut recorded) = (trace::session(), self.recorded.lock());
-        if recorded.0 != session {
-            *recorded = (session, 0);
-        }
-        recorded.1 += 1;
-        recorded.1 <= LOOKED_AT.0 || recorded.1.is_multiple_of(LOOKED_AT.1)
-    }
-}
-
-/// Runs that a session sees kernel by kernel at first, and every so many later.
-const LOOKED_AT: (u32, u32) = (4, 32);
 const NEVER: u32 = u32::MAX;
 
 impl Executor {
@@ -158,17 +133,15 @@ impl Executor {
         let Some(chain) = replay.chain.get_or_init(|| Chain::new(prepared.plan())) else {
             return Ok(false);
         };
-        // Events are of kernels.
-        if tracing::enabled!(target: "crossover::launch", tracing::Level::TRACE) {
+        // Spans and events are of kernels.
+        let logs = tracing::enabled!(target: "crossover::launch", tracing::Level::TRACE);
+        if trace::is_on() || logs {
             return Ok(false);
         }
         let devices = self.machine().devices().count();
         let tracks =
             replay.tracks.get_or_init(|| std::iter::repeat_with(Track::default).take(devices).collect());
         let track = &tracks[device.0];
-        if trace::is_on() && track.is_looked_at() {
-            return Ok(false);
-        }
         let runs = track.runs.load(Ordering::Relaxed);
         if runs < WARM {
             track.runs.store(runs + 1, Ordering::Relaxed);
@@ -268,39 +241,15 @@ impl Executor {
             };
             blocks.push(block);
         }
-        let (start, mut is_queued) = (Moment::now(), false);
-        let mut run = || sequence.run(&blocks, scalars).map(|queued| is_queued = queued);
-        let timing = match trace::is_on() {
-            true => Some(self.machine().backend(device).timed(&mut run)?),
-            false => run().map(|()| None)?,
-        };
-        if !is_queued {
+        if !sequence.run(&blocks, scalars)? {
             return Ok(false);
         }
         for (id, buffer) in made {
             buffers[id.0 as usize] = Some(buffer);
         }
         drop(pins);
-        if let Some(timing) = timing {
-            spans::sequence(self.machine(), (start, device), &prepared.plan().launches, &chain.name, timing);
-            trace::look(self.machine());
-        }
         self.stats().replayed(chain.places.len());
         self.machine().tell(device);
         Ok(true)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_session_sees_the_first_runs_kernel_by_kernel_and_later_ones_now_and_then() {
-        let track = Track::default();
-        let seen: Vec<u32> = (1..=100).filter(|_| track.is_looked_at()).collect();
-        assert_eq!(seen, [1, 2, 3, 4, 32, 64, 96]);
-        *track.recorded.lock() = (u64::MAX, 50);
-        assert!(track.is_looked_at(), "another session starts anew");
     }
 }

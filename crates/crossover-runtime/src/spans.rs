@@ -9,7 +9,7 @@ use crossover_plan::{
 
 use crate::{
     Decision, Device, Machine,
-    trace::{self, Moment, Name, Queue, Timing, Work},
+    trace::{self, Moment, Queue, Timing, Work},
 };
 
 /// A kernel that was launched.
@@ -53,32 +53,6 @@ pub(crate) fn kernel(machine: &Machine, started: Started<'_>, timings: Vec<Optio
         let away = timing.map(|timing| (queue, timing));
         trace::kernel(launch.name.clone(), start, work.clone(), away);
     }
-}
-
-/// Records kernels that were started together: one span with the work of all.
-pub(crate) fn sequence(
-    machine: &Machine,
-    (start, device): (Moment, Device),
-    launches: &[Launch],
-    name: &Arc<str>,
-    timing: Option<Arc<dyn Timing>>,
-) {
-    let sum = |part: fn(&Launch) -> u64| launches.iter().map(part).sum();
-    let (live, peak) = machine.backend(device).held().unwrap_or_default();
-    let work = Work {
-        device,
-        form: "replay",
-        read: sum(|launch| launch.cost.read),
-        written: sum(|launch| launch.cost.written),
-        flops: sum(|launch| launch.cost.flops),
-        dtype: "",
-        decision: None,
-        moved: 0,
-        live,
-        peak,
-    };
-    let away = timing.map(|timing| (Queue { device, purpose: "compute" }, timing));
-    trace::kernel(Name::Made(name.clone()), start, work, away);
 }
 
 fn form(kind: Kind) -> &'static str {

@@ -90,7 +90,7 @@ pub trait Timing: Send + Sync {
 pub struct Work {
     /// Where it ran.
     pub device: Device,
-    /// `map`, `row`, `column`, `call`, `custom`, or `replay` for the kernels of a plan that were started together.
+    /// `map`, `row`, `column`, `call` or `custom`.
     pub form: &'static str,
     /// Bytes it reads.
     pub read: u64,
