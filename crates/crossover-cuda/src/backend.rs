@@ -66,7 +66,6 @@ impl Open {
         let (tf32, trials) = (options.tf32, options.trials);
         let (ordinal, folder, limits) = (options.ordinal, options.folder.clone(), options.limits);
         let gpu = Gpu::open(ordinal)?;
-        gpu.keep_memory()?;
         gpu.limit(limits)?;
         let disk = folder.map(KernelCache::new);
         let compiler = Arc::new(Compiler::new(&gpu, disk));
@@ -548,7 +547,7 @@ impl Backend for CudaBackend {
         }
     }
 
-    fn sequence(&self, steps: &[Step], inside: &[usize]) -> Result<Option<Arc<dyn Sequence>>> {
+    fn sequence(&self, steps: &[Step], inside: usize) -> Result<Option<Arc<dyn Sequence>>> {
         let made = CudaSequence::new(self.device("making a sequence of kernels")?, steps, inside)?;
         Ok(made.map(|sequence| sequence as Arc<dyn Sequence>))
     }

@@ -205,6 +205,11 @@ impl std::fmt::Debug for Product {
 }
 
 impl Product {
+    /// Whether algorithms have been tried, or need not be.
+    pub(crate) fn is_chosen(&self) -> bool {
+        self.chosen.get().is_some()
+    }
+
     /// Bytes of scratch memory that it needs.
     pub(crate) fn workspace(&self) -> usize {
         match self.chosen.get() {

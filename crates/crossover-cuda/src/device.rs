@@ -29,7 +29,13 @@ pub(crate) struct Context {
     pub(crate) up: sys::CUstream,
     /// Copies from the device.
     pub(crate) down: sys::CUstream,
+    /// Where memory comes from, once its size is known.
+    pub(crate) pool: OnceLock<OwnPool>,
 }
+
+/// A pool that belongs to a [`Context`].
+#[derive(Debug)]
+pub(crate) struct OwnPool(pub(crate) sys::CUmemoryPool);
 
 // SAFETY: the driver API is thread-safe; the handles are plain values that it looks up.
 unsafe impl Send for Context {}
@@ -43,6 +49,9 @@ impl Drop for Context {
             let _ = result::ctx::set_current(self.context);
             for stream in [self.stream, self.up, self.down] {
                 let _ = result::stream::destroy(stream);
+            }
+            if let Some(pool) = self.pool.get() {
+                let _ = sys::cuMemPoolDestroy(pool.0);
             }
             let _ = result::primary_ctx::release(self.device);
         }
@@ -59,7 +68,18 @@ pub struct Gpu {
     early: bool,
     /// What may be taken, once the backend has said so.
     budget: Arc<OnceLock<Budget>>,
+    /// What stands in for the lane of kernels, where launches are recorded instead of run.
+    pub(crate) aside: Option<Aside>,
 }
+
+/// A stream beside the lanes; who made it destroys it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Aside(pub(crate) sys::CUstream);
+
+// SAFETY: a handle that the thread-safe driver looks up.
+unsafe impl Send for Aside {}
+// SAFETY: as above.
+unsafe impl Sync for Aside {}
 
 impl Gpu {
     /// Opens a device, or says why that cannot be.
@@ -80,13 +100,15 @@ impl Gpu {
         let stream = || {
             result::stream::create(result::stream::StreamKind::NonBlocking).map_err(driver("cuStreamCreate"))
         };
-        let shared = Context { device, context, stream: stream()?, up: stream()?, down: stream()? };
+        let (stream, up, down) = (stream()?, stream()?, stream()?);
+        let shared = Context { device, context, stream, up, down, pool: OnceLock::new() };
         let mut gpu = Gpu {
             shared: Arc::new(shared),
             name: name.into(),
             version,
             early: false,
             budget: Arc::default(),
+            aside: None,
         };
         gpu.early =
             gpu.attribute(sys::CUdevice_attribute_enum::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) >= 9;
@@ -96,6 +118,8 @@ impl Gpu {
     /// Limits what is taken from the driver's pool from now on; once.
     pub(crate) fn limit(&self, limits: Limits) -> Result<()> {
         let budget = self.budget.get_or_init(|| Budget::new(self, limits));
+        self.limit_pool(budget.account.most())?;
+        self.keep_memory()?;
         budget.settle(self)?;
         budget.reserve(self)
     }

@@ -11,7 +11,7 @@ use libloading::Library;
 use crate::{Error, Result};
 
 /// Every driver function that this crate calls through cudarc.
-const SYMBOLS: [&str; 56] = [
+const SYMBOLS: [&str; 62] = [
     "cuInit",
     "cuDriverGetVersion",
     "cuGetErrorName",
@@ -31,11 +31,16 @@ const SYMBOLS: [&str; 56] = [
     "cuStreamSynchronize",
     "cuStreamWaitEvent",
     "cuStreamDestroy_v2",
+    "cuStreamBeginCapture_v2",
+    "cuStreamEndCapture",
     "cuMemAlloc_v2",
     "cuMemFree_v2",
     "cuMemAllocAsync",
+    "cuMemAllocFromPoolAsync",
     "cuMemFreeAsync",
     "cuMemGetInfo_v2",
+    "cuMemPoolCreate",
+    "cuMemPoolDestroy",
     "cuMemPoolGetAttribute",
     "cuMemPoolSetAttribute",
     "cuMemPoolTrimTo",
@@ -64,6 +69,7 @@ const SYMBOLS: [&str; 56] = [
     "cuGraphAddKernelNode_v2",
     "cuGraphInstantiateWithFlags",
     "cuGraphExecKernelNodeSetParams_v2",
+    "cuGraphExecUpdate_v2",
     "cuGraphLaunch",
     "cuGraphExecDestroy",
     "cuGraphDestroy",

@@ -1,12 +1,17 @@
-//! A CUDA graph of kernels in a row: built once, its parameters changed between launches.
+//! CUDA graphs: of kernels in a row, whose parameters are changed between launches, and of whatever a stream was asked to do.
 
 #![allow(unsafe_code)]
 
 use std::{ffi::c_void, ptr};
 
-use cudarc::driver::sys;
+use cudarc::driver::{result, sys};
 
-use crate::{Gpu, Result, driver::driver, queue::Function};
+use crate::{
+    Gpu, Result,
+    device::Aside,
+    driver::driver,
+    queue::{Function, Lane},
+};
 
 /// Blocks, threads per block, bytes of shared memory per block.
 pub(crate) type Grid = (u32, u32, u32);
@@ -110,7 +115,7 @@ impl KernelGraph {
     /// What parameters point to on the device is large enough and stays until the kernels have passed.
     pub(crate) unsafe fn launch(&mut self) -> Result<()> {
         // SAFETY: made ready by `finish`; the stream lives as long as the device.
-        unsafe { sys::cuGraphLaunch(self.executable, self.gpu.shared.stream) }
+        unsafe { sys::cuGraphLaunch(self.executable, self.gpu.lane(Lane::Compute)) }
             .result()
             .map_err(driver("cuGraphLaunch"))
     }
@@ -125,6 +130,119 @@ impl Drop for KernelGraph {
                 let _ = sys::cuGraphExecDestroy(self.executable);
             }
             let _ = sys::cuGraphDestroy(self.graph);
+        }
+    }
+}
+
+/// A stream that notes what it is asked to do instead of doing it.
+#[derive(Debug)]
+pub(crate) struct Tape {
+    /// The device with this stream in the place of the lane of kernels.
+    gpu: Gpu,
+    stream: Aside,
+}
+
+impl Tape {
+    pub(crate) fn new(gpu: &Gpu) -> Result<Tape> {
+        gpu.bind()?;
+        let kind = result::stream::StreamKind::NonBlocking;
+        let stream = Aside(result::stream::create(kind).map_err(driver("cuStreamCreate"))?);
+        let mut gpu = gpu.clone();
+        gpu.aside = Some(stream);
+        Ok(Tape { gpu, stream })
+    }
+
+    /// What `work` queues on the device that it is handed.
+    fn note(&self, work: impl FnOnce(&Gpu) -> Result<()>) -> Result<Noted> {
+        self.gpu.bind()?;
+        // Other threads go on using their streams as they like.
+        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+        // SAFETY: the stream is ours alone and nothing is being noted on it.
+        unsafe { sys::cuStreamBeginCapture_v2(self.stream.0, mode) }
+            .result()
+            .map_err(driver("cuStreamBeginCapture"))?;
+        let worked = work(&self.gpu);
+        let mut graph = ptr::null_mut();
+        // SAFETY: begun above; also after a failure, which leaves the stream as it was.
+        let ended = unsafe { sys::cuStreamEndCapture(self.stream.0, &mut graph) }.result();
+        let noted = (!graph.is_null()).then_some(Noted(graph));
+        worked?;
+        ended.map_err(driver("cuStreamEndCapture"))?;
+        noted.ok_or_else(|| crate::Error::Launch { entry: "a graph".into(), why: "nothing was noted".into() })
+    }
+}
+
+impl Drop for Tape {
+    fn drop(&mut self) {
+        let _ = self.gpu.bind();
+        // SAFETY: made by `new`, destroyed once; nothing is being noted.
+        unsafe {
+            let _ = result::stream::destroy(self.stream.0);
+        }
+    }
+}
+
+/// What a tape noted.
+struct Noted(sys::CUgraph);
+
+impl Drop for Noted {
+    fn drop(&mut self) {
+        // SAFETY: the graph belongs to this value alone.
+        unsafe {
+            let _ = sys::cuGraphDestroy(self.0);
+        }
+    }
+}
+
+/// Work that was noted once and is queued again and again.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    gpu: Gpu,
+    executable: sys::CUgraphExec,
+}
+
+// SAFETY: as for `KernelGraph`.
+unsafe impl Send for Recorded {}
+
+impl Recorded {
+    pub(crate) fn new(gpu: &Gpu, tape: &Tape, work: impl FnOnce(&Gpu) -> Result<()>) -> Result<Recorded> {
+        let noted = tape.note(work)?;
+        let mut executable = ptr::null_mut();
+        // SAFETY: the graph is valid; what is made of it is destroyed by `drop`.
+        unsafe { sys::cuGraphInstantiateWithFlags(&mut executable, noted.0, 0) }
+            .result()
+            .map_err(driver("cuGraphInstantiateWithFlags"))?;
+        Ok(Recorded { gpu: gpu.clone(), executable })
+    }
+
+    /// Does other work from now on, of the same kind with other parameters. False if it is of another kind.
+    pub(crate) fn change(&mut self, tape: &Tape, work: impl FnOnce(&Gpu) -> Result<()>) -> Result<bool> {
+        let noted = tape.note(work)?;
+        // SAFETY: all bytes zero is a value of every member.
+        let mut info: sys::CUgraphExecUpdateResultInfo = unsafe { std::mem::zeroed() };
+        // SAFETY: both graphs are valid.
+        let changed = unsafe { sys::cuGraphExecUpdate_v2(self.executable, noted.0, &mut info) };
+        Ok(changed.result().is_ok())
+    }
+
+    /// Queues the work on the lane of kernels.
+    ///
+    /// # Safety
+    /// What it was noted with is there, large enough, and stays until it has passed.
+    pub(crate) unsafe fn launch(&mut self) -> Result<()> {
+        // SAFETY: made ready by `new`; the stream lives as long as the device.
+        unsafe { sys::cuGraphLaunch(self.executable, self.gpu.lane(Lane::Compute)) }
+            .result()
+            .map_err(driver("cuGraphLaunch"))
+    }
+}
+
+impl Drop for Recorded {
+    fn drop(&mut self) {
+        let _ = self.gpu.bind();
+        // SAFETY: made by `new`, destroyed once; the driver keeps what is still running until it has passed.
+        unsafe {
+            let _ = sys::cuGraphExecDestroy(self.executable);
         }
     }
 }

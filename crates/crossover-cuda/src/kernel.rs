@@ -12,7 +12,13 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use crate::{
-    Module, backend::Open, compiler::Compilation, launch::register, queue::Function, stream::Pointwise,
+    Gpu, Module,
+    backend::Open,
+    compiler::Compilation,
+    launch::register,
+    queue::Function,
+    queued::{self, Addresses, Queued},
+    stream::Pointwise,
 };
 
 /// One parameter of an entry point.
@@ -147,11 +153,6 @@ impl CudaKernel {
         Ok(CudaKernel { open, entries, scratch, prologue, pointwise, compilation, _module: module })
     }
 
-    /// Notes a launch that somebody else queued.
-    pub(crate) fn launched(&self) {
-        self.compilation.launched();
-    }
-
     /// Queues the kernel on `count` of its `points` points, whose operands and results start at these addresses.
     ///
     /// # Safety
@@ -185,24 +186,24 @@ impl CudaKernel {
         Ok(())
     }
 
-    fn queue(&self, entries: &[Entry], launch: &Launch<'_>, scratch: u64) -> crate::Result<()> {
+    fn start(&self, gpu: &Gpu, entries: &[Entry], addresses: &Addresses<'_>) -> crate::Result<()> {
         let mut values: SmallVec<[[u64; 2]; 24]> = SmallVec::new();
         let mut pointers: SmallVec<[*mut c_void; 24]> = SmallVec::new();
         for entry in entries {
             values.clear();
             pointers.clear();
             values.extend(entry.cells.iter().map(|cell| match *cell {
-                Cell::Input(i, at) => [launch.inputs()[i].address.0 + at, 0],
-                Cell::Output(i, at) => [launch.outputs()[i].address.0 + at, 0],
-                Cell::Scratch(at) => [scratch + at, 0],
-                Cell::Scalar(slot, dtype) => register(launch.scalars()[slot], dtype),
+                Cell::Input(i, at) => [addresses.inputs[i] + at, 0],
+                Cell::Output(i, at) => [addresses.outputs[i] + at, 0],
+                Cell::Scratch(at) => [addresses.scratch + at, 0],
+                Cell::Scalar(slot, dtype) => register(addresses.scalars[slot], dtype),
                 Cell::Fixed(value) => [value, 0],
             }));
             pointers.extend(values.iter_mut().map(|value| value.as_mut_ptr().cast::<c_void>()));
             // SAFETY: the cells follow the parameters of the generated entry point; the launch was checked against
             // the kernel, so every address it touches lies inside its blocks; blocks are given back on this lane.
             // Generated entry points wait for the launch before.
-            unsafe { self.open.gpu.start_early(entry.function, entry.grid, &mut pointers)? };
+            unsafe { gpu.start_early(entry.function, entry.grid, &mut pointers)? };
         }
         Ok(())
     }
@@ -212,23 +213,33 @@ impl CudaKernel {
     /// Runs it with what its prologue has left; the first time, after the prologue.
     fn run_rest(&self, launch: &Launch<'_>) -> Result<()> {
         const DURING: &str = "running a kernel";
+        let open = &self.open;
+        open.check(DURING)?;
+        open.gpu.bind().map_err(|e| open.failed(DURING, e))?;
+        let inputs: SmallVec<[u64; 8]> = launch.inputs().iter().map(|block| block.address.0).collect();
+        let outputs: SmallVec<[u64; 4]> = launch.outputs().iter().map(|block| block.address.0).collect();
         let (first, rest) = self.entries.split_at(self.prologue.entries);
+        let start = |entries: &[Entry], scratch: u64| {
+            let scalars = launch.scalars();
+            let addresses = Addresses { inputs: &inputs, outputs: &outputs, scratch, scalars };
+            self.start(&open.gpu, entries, &addresses)
+        };
         // Held until everything is queued: whoever comes next finds the prologue before them on the lane.
         let mut memory = self.prologue.memory.lock();
         let scratch = match *memory {
             Some(scratch) => scratch,
             None => {
-                let scratch = self.open.take(self.scratch)?;
-                if let Err(error) = self.queue(first, launch, scratch) {
-                    self.open.give(scratch, self.scratch);
-                    return Err(self.open.failed(DURING, error));
+                let scratch = open.take(self.scratch)?;
+                if let Err(error) = start(first, scratch) {
+                    open.give(scratch, self.scratch);
+                    return Err(open.failed(DURING, error));
                 }
                 *memory.insert(scratch)
             }
         };
-        let queued = self.queue(rest, launch, scratch);
+        let queued = start(rest, scratch);
         self.compilation.launched();
-        queued.map_err(|e| self.open.failed(DURING, e))
+        queued.map_err(|e| open.failed(DURING, e))
     }
 }
 
@@ -241,25 +252,26 @@ impl Drop for CudaKernel {
     }
 }
 
+impl Queued for CudaKernel {
+    fn scratch(&self) -> usize {
+        self.scratch
+    }
+
+    fn queue(&self, gpu: &Gpu, addresses: &Addresses<'_>) -> crate::Result<()> {
+        self.start(gpu, &self.entries, addresses)
+    }
+
+    fn launched(&self) {
+        self.compilation.launched();
+    }
+}
+
 impl Executable for CudaKernel {
     fn run(&self, launch: &Launch<'_>) -> Result<()> {
-        const DURING: &str = "running a kernel";
-        self.open.check(DURING)?;
-        self.open.gpu.bind().map_err(|e| self.open.failed(DURING, e))?;
         if self.prologue.entries > 0 && self.scratch > 0 {
             return self.run_rest(launch);
         }
-        let scratch = match self.scratch {
-            0 => None,
-            bytes => Some(self.open.take(bytes)?),
-        };
-        let queued = self.queue(&self.entries, launch, scratch.unwrap_or(0));
-        self.compilation.launched();
-        if let Some(address) = scratch {
-            // In the order of the stream: the launches above come first.
-            self.open.give(address, self.scratch);
-        }
-        queued.map_err(|e| self.open.failed(DURING, e))
+        queued::run(&self.open, "running a kernel", self, launch)
     }
 
     fn as_any(&self) -> Option<&dyn Any> {

@@ -30,6 +30,7 @@ mod peer;
 #[cfg(feature = "proof")]
 pub mod proof;
 mod queue;
+mod queued;
 mod sequence;
 mod stream;
 mod timing;

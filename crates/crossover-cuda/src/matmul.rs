@@ -2,19 +2,21 @@
 
 #![allow(unsafe_code)]
 
-use std::sync::Arc;
+use std::{any::Any, sync::Arc};
 
 use crossover_core::{DType, Layout};
 use crossover_plan::kernel::{Activation, Call, CallOp, Operand};
 use crossover_runtime::{Error, Executable, Launch, Result};
 
 use crate::{
+    Gpu,
     backend::Open,
     blas::{Product, Run, Shape, Side},
     calls::{
         Program,
         product::{self, OwnProduct},
     },
+    queued::{self, Addresses, Queued},
 };
 
 /// A product made ready: one call of the library per point of `starts`.
@@ -166,19 +168,26 @@ impl MatMul {
     pub(crate) fn program(call: &Call) -> Option<Program> {
         product::program(&Outline::new(call, false).ok()?.shape?)
     }
+}
 
-    fn queue(&self, launch: &Launch<'_>, workspace: u64) -> crate::Result<()> {
-        let [left, right, ..] = launch.inputs() else { return Ok(()) };
-        let bias = self.bias.zip(launch.inputs().get(2)).map(|(at, block)| block.address.0 + at);
-        let result = launch.outputs()[0].address.0;
-        let Some(product) = &self.product else { return self.open.gpu.zero(result, self.bytes) };
-        let blas = self.open.blas()?;
+impl Queued for MatMul {
+    fn scratch(&self) -> usize {
+        self.product.as_ref().map_or(0, |product| product.workspace())
+    }
+
+    fn is_settled(&self) -> bool {
+        self.product.as_ref().is_none_or(|product| product.is_chosen())
+    }
+
+    fn queue(&self, gpu: &Gpu, addresses: &Addresses<'_>) -> crate::Result<()> {
+        let ([left, right, ..], [result, ..]) = (addresses.inputs, addresses.outputs) else { return Ok(()) };
+        let Some(product) = &self.product else { return gpu.zero(*result, self.bytes) };
+        let bias = self.bias.zip(addresses.inputs.get(2)).map(|(at, start)| start + at);
+        let (blas, workspace) = (self.open.blas()?, addresses.scratch);
         for start in &self.starts {
-            let addresses = [left.address.0 + start[0], right.address.0 + start[1], result + start[2]];
+            let addresses = [left + start[0], right + start[1], result + start[2]];
             // SAFETY: the launch was checked against the call, so the matrices lie inside their blocks.
-            unsafe {
-                blas.run(&self.open.gpu, product, Run { dtype: self.dtype, addresses, bias, workspace })?;
-            }
+            unsafe { blas.run(gpu, product, Run { dtype: self.dtype, addresses, bias, workspace })? };
         }
         Ok(())
     }
@@ -186,17 +195,11 @@ impl MatMul {
 
 impl Executable for MatMul {
     fn run(&self, launch: &Launch<'_>) -> Result<()> {
-        const DURING: &str = "multiplying matrices";
-        self.open.check(DURING)?;
-        self.open.gpu.bind().map_err(|e| self.open.failed(DURING, e))?;
-        let needed = self.product.as_ref().map_or(0, |product| product.workspace());
-        let workspace = if needed > 0 { self.open.take(needed)? } else { 0 };
-        let queued = self.queue(launch, workspace);
-        if needed > 0 {
-            // In the order of the stream: the products above come first.
-            self.open.give(workspace, needed);
-        }
-        queued.map_err(|e| self.open.failed(DURING, e))
+        queued::run(&self.open, "multiplying matrices", self, launch)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }
 

@@ -9,7 +9,7 @@ use std::ffi::{CString, c_void};
 
 use cudarc::driver::{result, sys};
 
-use crate::{Error, Gpu, Module, Result, driver::driver};
+use crate::{Error, Gpu, Module, Result, device::OwnPool, driver::driver};
 
 /// A stream of the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub struct MemoryUse {
 impl Gpu {
     pub(crate) fn lane(&self, lane: Lane) -> sys::CUstream {
         match lane {
-            Lane::Compute => self.shared.stream,
+            Lane::Compute => self.aside.map_or(self.shared.stream, |aside| aside.0),
             Lane::Up => self.shared.up,
             Lane::Down => self.shared.down,
         }
@@ -75,7 +75,7 @@ impl Gpu {
     pub(crate) fn copy_within(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
         self.bind()?;
         // SAFETY: the caller's blocks have the bytes, and are given back in order behind the copy.
-        unsafe { result::memcpy_dtod_async(to, from, bytes, self.shared.stream) }
+        unsafe { result::memcpy_dtod_async(to, from, bytes, self.lane(Lane::Compute)) }
             .map_err(driver("cuMemcpyDtoDAsync"))
     }
 
@@ -91,14 +91,43 @@ impl Gpu {
             return Ok(());
         }
         // SAFETY: the caller's blocks have the bytes.
-        unsafe { result::memset_d8_async(address, 0, bytes, self.shared.stream) }
+        unsafe { result::memset_d8_async(address, 0, bytes, self.lane(Lane::Compute)) }
             .map_err(driver("cuMemsetD8Async"))
     }
 
+    /// Where memory comes from: a pool of our own once its size is known, before that the process's.
     pub(crate) fn pool(&self) -> Result<sys::CUmemoryPool> {
+        if let Some(pool) = self.shared.pool.get() {
+            return Ok(pool.0);
+        }
         // SAFETY: the device handle is valid; the default pool lives as long as the device.
         unsafe { result::device::get_default_mem_pool(self.shared.device) }
             .map_err(driver("cuDeviceGetDefaultMemPool"))
+    }
+
+    /// Takes memory from a pool of our own from now on, which never holds more than so many bytes. Drivers that cannot limit one
+    /// leave it at the process's pool.
+    pub(crate) fn limit_pool(&self, bytes: u64) -> Result<()> {
+        /// Where newer drivers have the most bytes, in what were reserved bytes before.
+        const MOST: std::ops::Range<usize> = 0..8;
+        if self.driver_version() < 12_020 {
+            return Ok(());
+        }
+        self.bind()?;
+        // SAFETY: all bytes zero is a value of every member.
+        let mut wanted: sys::CUmemPoolProps = unsafe { std::mem::zeroed() };
+        wanted.allocType = sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
+        wanted.location.type_ = sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
+        wanted.location.id = self.shared.device;
+        wanted.reserved[MOST].copy_from_slice(&bytes.to_ne_bytes());
+        let mut pool = std::ptr::null_mut();
+        // SAFETY: the properties are valid for the call; the pool is destroyed once, by `Context::drop`.
+        let made = unsafe { sys::cuMemPoolCreate(&mut pool, &wanted) }.result();
+        if made.is_ok() && self.shared.pool.set(OwnPool(pool)).is_err() {
+            // SAFETY: made above and used by nobody.
+            unsafe { sys::cuMemPoolDestroy(pool) }.result().map_err(driver("cuMemPoolDestroy"))?;
+        }
+        Ok(())
     }
 
     /// Makes the pool keep freed memory until somebody trims it.
@@ -161,8 +190,16 @@ impl Gpu {
     /// Memory that may be used on a lane from here on.
     pub(crate) fn take(&self, bytes: usize, lane: Lane) -> Result<u64> {
         self.bind()?;
-        // SAFETY: the stream is valid; the caller gives the address to `give` once.
-        unsafe { result::malloc_async(self.lane(lane), bytes) }.map_err(driver("cuMemAllocAsync"))
+        let (stream, mut address) = (self.lane(lane), 0);
+        let Some(pool) = self.shared.pool.get() else {
+            // SAFETY: the stream is valid; the caller gives the address to `give` once.
+            return unsafe { result::malloc_async(stream, bytes) }.map_err(driver("cuMemAllocAsync"));
+        };
+        // SAFETY: as above; the pool lives as long as the device.
+        unsafe { sys::cuMemAllocFromPoolAsync(&mut address, bytes, pool.0, stream) }
+            .result()
+            .map_err(driver("cuMemAllocFromPoolAsync"))?;
+        Ok(address)
     }
 
     /// Gives memory back once a lane has passed everything queued so far.
@@ -229,7 +266,7 @@ impl Gpu {
                 (blocks, 1, 1),
                 (threads, 1, 1),
                 0,
-                self.shared.stream,
+                self.lane(Lane::Compute),
                 pointers,
             )
         }
@@ -266,7 +303,7 @@ impl Gpu {
             blockDimY: 1,
             blockDimZ: 1,
             sharedMemBytes: shared,
-            hStream: self.shared.stream,
+            hStream: self.lane(Lane::Compute),
             attrs: &raw mut attribute,
             numAttrs: self.starts_early() as u32,
         };
@@ -289,7 +326,7 @@ impl Gpu {
         if blocks.contains(&0) {
             return Ok(());
         }
-        let stream = self.shared.stream;
+        let stream = self.lane(Lane::Compute);
         // SAFETY: the caller's contract; the driver copies the parameters before it returns.
         unsafe { result::launch_kernel(function.0, blocks.into(), threads.into(), shared, stream, pointers) }
             .map_err(driver("cuLaunchKernel"))

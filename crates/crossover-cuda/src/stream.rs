@@ -17,6 +17,7 @@ use crate::{
     crew::{Direction, Pending},
     kernel::{Cell, CudaKernel, Entry},
     queue::Lane,
+    queued::Queued,
 };
 
 /// Bytes of the largest operand in a part: a few pieces, and few enough to start soon.

@@ -85,7 +85,8 @@ fn child() {
         Ok("libraries") => libraries(),
         Ok("peers") => peers(),
         Ok("custom") => custom(),
-        Ok("replay") => replay(),
+        Ok("replay") => replay(false),
+        Ok("replay calls") => replay(true),
         Ok("stream") => stream(),
         Ok("many") => many(),
         Ok("full") => {
@@ -181,15 +182,25 @@ fn peers() {
 }
 
 /// A chain of unfused kernels, again and again: the same input and others, results held and dropped. The fake's kernels
-/// add 1, whatever they are called.
-fn replay() {
+/// add 1, whatever they are called. With `calls` every other kernel is a user's.
+fn replay(calls: bool) {
     let cuda = Arc::new(CudaBackend::new(0));
     let machine = Machine::new(Arc::new(Host), vec![cuda.clone()]).unwrap();
     let executor = Executor::new(machine.clone(), Options { fusion: false }, Placement::On(Device(1)));
     let mut graph = Graph::new();
     let mut x = graph.input(DType::F32, Shape::from([1000])).unwrap();
-    for _ in 0..KERNELS {
-        x = graph.push(Op::Map(MapOp::Square), &[x]).unwrap();
+    let source = "extern \"C\" __global__ void whole(const float* x, float* out, long long count) {}";
+    let whole = CustomKernel::builder("whole")
+        .input("x", DType::F32)
+        .output("out", DType::F32)
+        .shape(|shapes| Ok(shapes[0].clone()))
+        .cpu(|_, _| Ok(()))
+        .cuda(source, |_, _| Grid::new([1, 1, 1], [64, 1, 1]).argument(1000))
+        .build()
+        .unwrap();
+    for at in 0..KERNELS {
+        let op = if calls && at % 2 == 1 { Op::Custom(whole.clone()) } else { Op::Map(MapOp::Square) };
+        x = graph.push(op, &[x]).unwrap();
     }
     graph.output(x);
     let input = |start: f32| {
@@ -223,7 +234,7 @@ fn replay() {
     }
     let counts = executor.counts();
     println!("launches {}, replayed {}, fallbacks {}", counts.launches, counts.replayed, counts.fallbacks);
-    println!("usable: {}", cuda.check().is_ok());
+    println!("usable: {}, noted {}", cuda.check().is_ok(), counted(b"fake_notes"));
     println!("kernels: {:?}", cuda.kernels().iter().map(|k| k.launches).collect::<Vec<_>>());
 }
 
@@ -290,11 +301,16 @@ fn stream() {
 
 /// How often the fake driver was asked to start something.
 fn starts() -> i32 {
+    counted(b"fake_starts")
+}
+
+/// A number that the fake driver counts.
+fn counted(function: &[u8]) -> i32 {
     // SAFETY: the process runs with the fake driver, which has this function.
     #[allow(unsafe_code)]
     unsafe {
         let library = libloading::Library::new("libcuda.so.1").unwrap();
-        library.get::<unsafe extern "C" fn() -> i32>(b"fake_starts").unwrap()()
+        library.get::<unsafe extern "C" fn() -> i32>(function).unwrap()()
     }
 }
 
@@ -437,6 +453,21 @@ fn a_plan_that_repeats_is_started_at_once_with_the_same_results() {
     }
     assert!(text.contains("launches 240, replayed 200, fallbacks 0"), "{text}");
     assert!(text.contains("kernels: [240]"), "every kernel of a graph is counted: {text}");
+}
+
+#[test]
+fn a_plan_with_calls_is_noted_for_each_set_of_blocks_and_started_at_once() {
+    let Some(folder) = build("noted", &[]) else { return };
+    let compiler = folder.join("libcuda.so.1").display().to_string();
+    let variables = [("FAKE_KERNELS", "1"), ("CROSSOVER_NVRTC", &*compiler)];
+    let text = play(&folder, "replay calls", &variables);
+    for (round, starts) in [(0, 20), (1, 20), (2, 1), (3, 1), (4, 1), (7, 1), (11, 1)] {
+        assert!(text.contains(&format!("round {round}: {starts} starts")), "{text}");
+    }
+    assert!(text.contains("launches 240, replayed 200, fallbacks 0"), "{text}");
+    assert!(text.contains("kernels: [120, 120]"), "every kernel of a graph is counted: {text}");
+    // Six results are held and so elsewhere each time; the last four rounds find what the one before left.
+    assert!(text.contains("noted 7"), "{text}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 // A driver without a device: memory is the host's, streams are done at once. Kernels cannot be launched, unless
-// FAKE_KERNELS is set: then every kernel adds 1 to its input of floats, as (count, input, output), and the library is a
-// compiler too.
+// FAKE_KERNELS is set: then every kernel adds 1 to its input of floats, as (count, input, output), or as (input, output,
+// count) if it is called whole, and the library is a compiler too.
 //
 // Built into libcuda.so.1 by driver.rs. The environment says what is wrong with it: FAKE_VERSION, FAKE_INIT (an error of
 // cuInit), FAKE_DOWN (an error of copies from the device), FAKE_FULL (allocations fail), FAKE_GRAPH (an error of
@@ -64,6 +64,9 @@ status cuMemGetInfo_v2(size_t* free, size_t* total) {
     *free = set("FAKE_FULL") ? 1000 : *total - 4096;
     return 0;
 }
+status cuMemPoolCreate(void** pool, const void* wanted) { *pool = (void*)24; return 0; }
+NOTHING(cuMemPoolDestroy)
+status cuMemAllocFromPoolAsync(address* at, size_t bytes, void* pool, void* stream) { return allocate(at, bytes); }
 status cuMemPoolGetAttribute(void* pool, int attribute, unsigned long long* value) { *value = 4096; return 0; }
 NOTHING(cuMemPoolSetAttribute)
 NOTHING(cuMemPoolTrimTo)
@@ -99,11 +102,11 @@ status cuModuleLoadData(void** module, const void* image) {
     return set("FAKE_KERNELS") ? 0 : 200;
 }
 status cuModuleGetFunction(void** function, void* module, const char* name) {
-    *function = (void*)8;
+    *function = strcmp(name, "whole") ? (void*)8 : (void*)16;
     return set("FAKE_KERNELS") ? 0 : 500;
 }
 NOTHING(cuModuleUnload)
-NOTHING(cuFuncGetAttribute)
+status cuFuncGetAttribute(int* value, int attribute, void* function) { *value = attribute ? 0 : 1024; return 0; }
 NOTHING(cuFuncSetAttribute)
 static long events = 100;
 status cuEventCreate(void** event, unsigned flags) { *event = (void*)events++; return 0; }
@@ -120,21 +123,58 @@ int fake_changes(void) { return changes; }
 static void add_one(int count, const float* from, float* to) {
     for (int i = 0; i < count; ++i) to[i] = from[i] + 1;
 }
-static status launch(void** parameters) {
+typedef struct { int count; const float* from; float* to; } node;
+typedef struct { node* nodes[64]; int length; } graph;
+
+static void keep(node* node, void* function, void** parameters) {
+    int first = function == (void*)16 ? 0 : 1;
+    node->count = *(int*)parameters[first ? 0 : 2];
+    node->from = *(const float**)parameters[first];
+    node->to = *(float**)parameters[first + 1];
+}
+static void play(const node* node) { add_one(node->count, node->from, node->to); }
+
+// The stream whose launches are noted, and what it has noted.
+static void* noting;
+static graph* noted;
+static int notes;
+int fake_notes(void) { return notes; }
+status cuStreamBeginCapture_v2(void* stream, int mode) {
+    if (noting) return 1;
+    noting = stream;
+    noted = calloc(1, sizeof(graph));
+    notes += 1;
+    return 0;
+}
+status cuStreamEndCapture(void* stream, graph** made) {
+    if (noting != stream) return 1;
+    *made = noted;
+    noting = 0;
+    return 0;
+}
+
+static status launch(void* function, void* stream, void** parameters) {
     if (!set("FAKE_KERNELS")) return 719;
+    if (noting && stream == noting) {
+        keep(noted->nodes[noted->length++] = malloc(sizeof(node)), function, parameters);
+        return 0;
+    }
     starts += 1;
-    add_one(*(int*)parameters[0], *(const float**)parameters[1], *(float**)parameters[2]);
+    node once;
+    keep(&once, function, parameters);
+    play(&once);
     return 0;
 }
 status cuLaunchKernel(void* function, unsigned x, unsigned y, unsigned z, unsigned a, unsigned b, unsigned c,
                       unsigned shared, void* stream, void** parameters, void** extra) {
-    return launch(parameters);
+    return launch(function, stream, parameters);
 }
-status cuLaunchKernelEx(const void* config, void* function, void** parameters, void** extra) {
-    return launch(parameters);
+typedef struct { unsigned grid[3], block[3], shared; void* stream; } configuration;
+status cuLaunchKernelEx(const configuration* config, void* function, void** parameters, void** extra) {
+    return launch(function, config->stream, parameters);
 }
 
-// Graphs: nodes in a row, each with its parameters. Making one ready keeps it as it is.
+// Graphs: nodes in a row, each with its parameters. What is made ready shares the nodes, which stay for good.
 typedef struct {
     void* function;
     unsigned grid[3], block[3], shared;
@@ -143,39 +183,38 @@ typedef struct {
     void* kernel;
     void* context;
 } node_parameters;
-typedef struct { int count; const float* from; float* to; } node;
-typedef struct { node* nodes[64]; int length; } graph;
 
-static void keep(node* node, const node_parameters* given) {
-    node->count = *(int*)given->parameters[0];
-    node->from = *(const float**)given->parameters[1];
-    node->to = *(float**)given->parameters[2];
-}
 status cuGraphCreate(graph** made, unsigned flags) { *made = calloc(1, sizeof(graph)); return 0; }
 status cuGraphAddKernelNode_v2(node** made, graph* graph, node** before, size_t count, const node_parameters* given) {
     if (count != (graph->length > 0) || (count && *before != graph->nodes[graph->length - 1])) return 1;
     *made = graph->nodes[graph->length++] = malloc(sizeof(node));
-    keep(*made, given);
+    keep(*made, given->function, given->parameters);
     return 0;
 }
-status cuGraphInstantiateWithFlags(graph** made, graph* graph, unsigned long long flags) { *made = graph; return 0; }
+status cuGraphInstantiateWithFlags(graph** made, graph* from, unsigned long long flags) {
+    *made = malloc(sizeof(graph));
+    **made = *from;
+    return 0;
+}
 status cuGraphExecKernelNodeSetParams_v2(graph* graph, node* node, const node_parameters* given) {
     changes += 1;
-    keep(node, given);
+    keep(node, given->function, given->parameters);
+    return 0;
+}
+status cuGraphExecUpdate_v2(graph* to, graph* from, void* result) {
+    if (to->length != from->length) return 910;
+    changes += 1;
+    *to = *from;
     return 0;
 }
 status cuGraphLaunch(graph* graph, void* stream) {
     if (set("FAKE_GRAPH")) return set("FAKE_GRAPH");
     starts += 1;
-    for (int i = 0; i < graph->length; ++i) add_one(graph->nodes[i]->count, graph->nodes[i]->from, graph->nodes[i]->to);
+    for (int i = 0; i < graph->length; ++i) play(graph->nodes[i]);
     return 0;
 }
-NOTHING(cuGraphExecDestroy)
-status cuGraphDestroy(graph* graph) {
-    for (int i = 0; i < graph->length; ++i) free(graph->nodes[i]);
-    free(graph);
-    return 0;
-}
+status cuGraphExecDestroy(graph* graph) { free(graph); return 0; }
+status cuGraphDestroy(graph* graph) { free(graph); return 0; }
 NOTHING(cuTensorMapEncodeTiled)
 
 // The compiler: every text gives the same code.

@@ -157,8 +157,8 @@ pub trait Backend: Send + Sync + 'static {
         Ok(None)
     }
     /// Kernels that this backend has made ready, to be started together from now on; `inside` are the bytes of the
-    /// memory between them. `None` where that gains nothing.
-    fn sequence(&self, steps: &[Step], inside: &[usize]) -> Result<Option<Arc<dyn Sequence>>> {
+    /// memory between them. `None` where that cannot be or gains nothing.
+    fn sequence(&self, steps: &[Step], inside: usize) -> Result<Option<Arc<dyn Sequence>>> {
         let _ = (steps, inside);
         Ok(None)
     }

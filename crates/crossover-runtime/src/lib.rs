@@ -3,6 +3,7 @@
 
 mod account;
 mod alone;
+mod arena;
 mod backend;
 mod buffer;
 mod cache;

@@ -216,6 +216,33 @@ impl Prepared {
     }
 }
 
+impl Prepared {
+    /// The signature of what does the work of a launch and the next.
+    pub(crate) fn fold_signature(&self, launch: usize) -> Option<&Signature> {
+        self.folds[launch].as_ref().map(|(_, signature)| signature)
+    }
+
+    /// Whether what does the work of a launch and the next is still being made ready on a device.
+    pub(crate) fn is_fold_coming(&self, launch: usize, device: usize) -> bool {
+        let Some((slots, _)) = &self.folds[launch] else { return false };
+        let slot = &slots[device];
+        let open = slot.ready.get().is_none() && slot.refused.get().is_none();
+        open && slot.coming.get().is_some_and(|coming| !coming.is_ready())
+    }
+
+    /// As `folded`, to be kept; only what is ready or takes no waiting.
+    pub(crate) fn folded_ready(
+        &self,
+        launch: usize,
+        device: usize,
+        backend: &dyn Backend,
+    ) -> Option<(Arc<dyn Executable>, &Signature)> {
+        self.folded(launch, device, backend, false)?;
+        let (slots, signature) = self.folds[launch].as_ref()?;
+        Some((slots[device].ready.get()?.clone(), signature))
+    }
+}
+
 impl Slot {
     /// Remembers that the device cannot run the kernel; other errors may pass.
     fn refuse(&self, error: &Error) {

@@ -1,8 +1,8 @@
 //! Plans that repeat, as one launch.
 //!
-//! A plan of several small fused kernels costs the host more than the device: every kernel is a call of the driver. The
-//! third time such a plan runs on one device, its kernels are handed to the backend as a [`Sequence`]: what lies between
-//! them has fixed memory that belongs to the sequence, and a run names only what comes in and what goes out.
+//! A plan of several small kernels costs the host more than the device: every kernel is a call of the driver. The third
+//! time such a plan runs on one device, its kernels are handed to the backend as a [`Sequence`]: what lies between them
+//! has fixed memory that belongs to the sequence, and a run names only what comes in and what goes out.
 
 use std::sync::{
     Arc, OnceLock,
@@ -17,23 +17,30 @@ use crossover_plan::{
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-use crate::{Address, Block, Buffer, Device, Executable, Executor, Prepared, Result, buffer::Pin, trace};
+use crate::{
+    Address, Block, Buffer, Device, Executable, Executor, Prepared, Result,
+    arena::{self, Life},
+    buffer::Pin,
+    trace,
+};
 
 /// Runs of a plan, one kernel after the other, before it is made a sequence.
 const WARM: u32 = 2;
 /// Kernels of a sequence at most.
 const KERNELS: usize = 512;
-/// Bytes that kernels move on average, up to which launching them is worth speeding up.
+/// Bytes that generated kernels move on average, up to which launching them is worth speeding up.
 const SMALL: u64 = 4 << 20;
+/// The same for plans with calls, each of which costs the host more, and their arithmetic operations on average.
+const SMALL_CALLS: (u64, u64) = (32 << 20, 20_000_000_000);
 /// Bytes between kernels of a sequence at most: they are held as long as it is.
-const INSIDE: usize = 8 << 20;
+const INSIDE: usize = 64 << 20;
 
 /// Where an operand or a result of a [`Step`] is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// In a block that every run names anew, by position.
     Given(usize),
-    /// In memory of the sequence, by position among the sizes that it was made with.
+    /// In memory of the sequence, so many bytes behind its start.
     Inside(usize),
 }
 
@@ -57,55 +64,84 @@ pub trait Sequence: Send + Sync {
     fn run(&self, given: &[Block], scalars: &[Scalar]) -> Result<bool>;
 }
 
-/// The steps of a plan without its kernels.
-#[derive(Debug)]
+/// Whether a plan gains by being one launch.
+fn is_worth_it(plan: &Plan) -> bool {
+    let count = plan.launches.len();
+    if !(2..=KERNELS).contains(&count) {
+        return false;
+    }
+    let calls = plan.launches.iter().any(|l| matches!(l.kernel, Kernel::Call(_)));
+    let moved: u64 = plan.launches.iter().map(|l| l.cost.read + l.cost.written).sum();
+    let flops: u64 = plan.launches.iter().map(|l| l.cost.flops).sum();
+    let (moved, flops) = (moved / count as u64, flops / count as u64);
+    if calls { moved <= SMALL_CALLS.0 && flops <= SMALL_CALLS.1 } else { moved <= SMALL }
+}
+
+/// One kernel of a chain.
+struct Link {
+    /// Its place in the plan.
+    at: usize,
+    /// Whether it does the work of the next one too.
+    folded: bool,
+}
+
+/// A plan as a sequence of one device.
 struct Chain {
+    sequence: Arc<dyn Sequence>,
+    links: Vec<Link>,
     /// Buffers that every run names.
     given: Vec<BufferId>,
-    /// Sizes of the buffers in between.
-    inside: Vec<usize>,
-    /// Inputs and outputs of each launch.
-    places: Vec<(Vec<Place>, Vec<Place>)>,
+    /// Host scalars that must be 0.
+    zeros: Vec<u16>,
 }
 
 impl Chain {
-    /// What a plan is as a chain, or `None` for one that gains nothing: short, large, or with calls.
-    fn new(plan: &Plan) -> Option<Chain> {
-        let count = plan.launches.len();
-        let moved: u64 = plan.launches.iter().map(|l| l.cost.read + l.cost.written).sum();
-        if !(2..=KERNELS).contains(&count) || moved / count as u64 > SMALL {
-            return None;
+    fn allows(&self, scalars: &[Scalar]) -> bool {
+        self.zeros.iter().all(|&slot| is_zero(scalars, slot))
+    }
+}
+
+fn is_zero(scalars: &[Scalar], slot: u16) -> bool {
+    scalars.get(slot as usize).is_some_and(|scalar| scalar.bits() == [0, 0])
+}
+
+/// Where buffers of a plan are, as steps come to them.
+struct Places<'a> {
+    plan: &'a Plan,
+    given: Vec<BufferId>,
+    lives: Vec<Life>,
+    /// By buffer; memory of the sequence by position among the lives.
+    found: Vec<Option<Place>>,
+}
+
+impl<'a> Places<'a> {
+    fn new(plan: &'a Plan) -> Places<'a> {
+        Places { plan, given: Vec::new(), lives: Vec::new(), found: vec![None; plan.buffers.len()] }
+    }
+
+    fn find(&mut self, id: BufferId, step: usize) -> Place {
+        let found = &mut self.found[id.0 as usize];
+        if let Some(place) = *found {
+            if let Place::Inside(at) = place {
+                self.lives[at].until(step);
+            }
+            return place;
         }
-        if plan.launches.iter().any(|l| l.fold.is_some() || matches!(l.kernel, Kernel::Call(_))) {
-            return None;
-        }
-        let mut chain = Chain { given: Vec::new(), inside: Vec::new(), places: Vec::new() };
-        let mut places: Vec<Option<Place>> = vec![None; plan.buffers.len()];
-        let mut place = |id: BufferId, chain: &mut Chain| {
-            let buffer = &plan.buffers[id.0 as usize];
-            *places[id.0 as usize].get_or_insert_with(|| {
-                if buffer.role != Role::Computed || plan.outputs.contains(&id) {
-                    chain.given.push(id);
-                    Place::Given(chain.given.len() - 1)
-                } else {
-                    chain.inside.push(buffer.bytes());
-                    Place::Inside(chain.inside.len() - 1)
-                }
-            })
-        };
-        for launch in &plan.launches {
-            let inputs: Vec<Place> = launch.kernel.reads().map(|id| place(id, &mut chain)).collect();
-            let outputs = launch.kernel.writes().map(|id| place(id, &mut chain)).collect();
-            chain.places.push((inputs, outputs));
-        }
-        (chain.inside.iter().sum::<usize>() <= INSIDE).then_some(chain)
+        let buffer = &self.plan.buffers[id.0 as usize];
+        *found.insert(if buffer.role != Role::Computed || self.plan.outputs.contains(&id) {
+            self.given.push(id);
+            Place::Given(self.given.len() - 1)
+        } else {
+            self.lives.push(Life::new(buffer.bytes(), step));
+            Place::Inside(self.lives.len() - 1)
+        })
     }
 }
 
 /// What is known about replaying a plan.
 #[derive(Default)]
 pub(crate) struct Replay {
-    chain: OnceLock<Option<Chain>>,
+    worth: OnceLock<bool>,
     /// One per device.
     tracks: OnceLock<Vec<Track>>,
 }
@@ -115,7 +151,7 @@ pub(crate) struct Replay {
 struct Track {
     /// Runs so far; `NEVER` if the device makes no sequence of it.
     runs: AtomicU32,
-    sequence: Mutex<Option<Arc<dyn Sequence>>>,
+    chain: Mutex<Option<Arc<Chain>>>,
 }
 
 const NEVER: u32 = u32::MAX;
@@ -130,9 +166,9 @@ impl Executor {
         scalars: &[Scalar],
     ) -> Result<bool> {
         let replay = prepared.replay();
-        let Some(chain) = replay.chain.get_or_init(|| Chain::new(prepared.plan())) else {
+        if !*replay.worth.get_or_init(|| is_worth_it(prepared.plan())) {
             return Ok(false);
-        };
+        }
         // Spans and events are of kernels.
         let logs = tracing::enabled!(target: "crossover::launch", tracing::Level::TRACE);
         if trace::is_on() || logs {
@@ -149,11 +185,11 @@ impl Executor {
         if runs < WARM || runs == NEVER {
             return Ok(false);
         }
-        let known = track.sequence.lock().clone();
-        let sequence = match known {
-            Some(sequence) => sequence,
-            None => match self.sequence(device, prepared, chain, scalars) {
-                Some(Some(made)) => track.sequence.lock().get_or_insert(made).clone(),
+        let known = track.chain.lock().clone();
+        let chain = match known {
+            Some(chain) => chain,
+            None => match self.chain(device, prepared, scalars) {
+                Some(Some(made)) => track.chain.lock().get_or_insert(Arc::new(made)).clone(),
                 // A kernel is still on its way.
                 Some(None) => return Ok(false),
                 None => {
@@ -162,17 +198,21 @@ impl Executor {
                 }
             },
         };
-        match self.run_sequence(device, &*sequence, prepared, chain, buffers, scalars) {
+        if !chain.allows(scalars) {
+            return Ok(false);
+        }
+        match self.run_chain(device, &chain, prepared, buffers, scalars) {
             Ok(true) => Ok(true),
             Ok(false) => {
                 // Others were used more recently; it may come back.
-                *track.sequence.lock() = None;
+                *track.chain.lock() = None;
                 track.runs.store(0, Ordering::Relaxed);
                 Ok(false)
             }
             Err(error) => {
                 // One by one they find out for themselves what cannot be done, and where it can.
                 tracing::debug!(target: "crossover::replay", %error, "a sequence did not run");
+                *track.chain.lock() = None;
                 track.runs.store(NEVER, Ordering::Relaxed);
                 Ok(false)
             }
@@ -181,42 +221,64 @@ impl Executor {
 
     /// Asks the backend for a sequence. `Some(None)` if a kernel is not ready yet, `None` if there will be none.
     #[allow(clippy::option_option)]
-    fn sequence(
-        &self,
-        device: Device,
-        prepared: &Prepared,
-        chain: &Chain,
-        scalars: &[Scalar],
-    ) -> Option<Option<Arc<dyn Sequence>>> {
+    fn chain(&self, device: Device, prepared: &Prepared, scalars: &[Scalar]) -> Option<Option<Chain>> {
         let plan = prepared.plan();
         let backend = &**self.machine().backend(device);
-        let mut steps = Vec::with_capacity(chain.places.len());
-        for (at, (inputs, outputs)) in chain.places.iter().enumerate() {
-            let Some(executable) = prepared.ready(at, device.0) else { return Some(None) };
+        let (mut steps, mut links) = (Vec::with_capacity(plan.launches.len()), Vec::new());
+        let (mut places, mut zeros) = (Places::new(plan), Vec::new());
+        let mut at = 0;
+        while at < plan.launches.len() {
+            let fold = plan.launches[at].fold.as_ref();
+            let fold = fold.filter(|fold| fold.zero.is_none_or(|slot| is_zero(scalars, slot)));
+            if fold.is_some() && prepared.is_fold_coming(at, device.0) {
+                return Some(None);
+            }
+            let both = fold.and_then(|fold| Some((fold, prepared.folded_ready(at, device.0, backend)?)));
+            let (executable, launch, signature) = match &both {
+                Some((fold, (executable, signature))) => (executable.clone(), &fold.launch, *signature),
+                None => match prepared.ready(at, device.0) {
+                    Some(executable) => (executable, &plan.launches[at], prepared.signature(at)),
+                    None => return Some(None),
+                },
+            };
+            zeros.extend(both.as_ref().and_then(|(fold, _)| fold.zero));
             // Checked once, against the smallest blocks that a run may name.
             let blocks = |ids: &mut dyn Iterator<Item = BufferId>| -> Vec<Block> {
                 let bytes = |id: BufferId| plan.buffers[id.0 as usize].bytes();
                 ids.map(|id| Block { address: Address(0), bytes: bytes(id) }).collect()
             };
-            let kernel = &plan.launches[at].kernel;
-            let (reads, writes) = (blocks(&mut kernel.reads()), blocks(&mut kernel.writes()));
-            prepared.signature(at).launch(&reads, &writes, scalars).ok()?;
-            steps.push(Step { executable, inputs: inputs.clone(), outputs: outputs.clone() });
+            let kernel = &launch.kernel;
+            signature.launch(&blocks(&mut kernel.reads()), &blocks(&mut kernel.writes()), scalars).ok()?;
+            let inputs = kernel.reads().map(|id| places.find(id, steps.len())).collect();
+            let outputs = kernel.writes().map(|id| places.find(id, steps.len())).collect();
+            steps.push(Step { executable, inputs, outputs });
+            links.push(Link { at, folded: both.is_some() });
+            at += 1 + usize::from(both.is_some());
         }
-        backend.sequence(&steps, &chain.inside).ok().flatten().map(Some)
+        let (starts, bytes) = arena::arrange(&places.lives);
+        if bytes > INSIDE {
+            return None;
+        }
+        for place in steps.iter_mut().flat_map(|step| step.inputs.iter_mut().chain(&mut step.outputs)) {
+            if let Place::Inside(life) = place {
+                *place = Place::Inside(starts[*life]);
+            }
+        }
+        let sequence = backend.sequence(&steps, bytes).ok().flatten()?;
+        Some(Some(Chain { sequence, links, given: places.given, zeros }))
     }
 
-    fn run_sequence(
+    fn run_chain(
         &self,
         device: Device,
-        sequence: &dyn Sequence,
-        prepared: &Prepared,
         chain: &Chain,
+        prepared: &Prepared,
         buffers: &mut [Option<Arc<Buffer>>],
         scalars: &[Scalar],
     ) -> Result<bool> {
-        for at in 0..chain.places.len() {
-            prepared.signature(at).check_scalars(scalars)?;
+        for link in &chain.links {
+            let folded = if link.folded { prepared.fold_signature(link.at) } else { None };
+            folded.unwrap_or_else(|| prepared.signature(link.at)).check_scalars(scalars)?;
         }
         let mut blocks: SmallVec<[Block; 8]> = SmallVec::new();
         let mut made: SmallVec<[(BufferId, Arc<Buffer>); 2]> = SmallVec::new();
@@ -241,14 +303,14 @@ impl Executor {
             };
             blocks.push(block);
         }
-        if !sequence.run(&blocks, scalars)? {
+        if !chain.sequence.run(&blocks, scalars)? {
             return Ok(false);
         }
         for (id, buffer) in made {
             buffers[id.0 as usize] = Some(buffer);
         }
         drop(pins);
-        self.stats().replayed(chain.places.len());
+        self.stats().replayed(chain.links.len());
         self.machine().tell(device);
         Ok(true)
     }

@@ -2,13 +2,20 @@
 
 #![allow(unsafe_code)]
 
-use std::{ffi::c_void, sync::Arc};
+use std::{any::Any, ffi::c_void, sync::Arc};
 
 use crossover_core::custom::{Argument, Grid, Part, TensorMap};
 use crossover_runtime::{Executable, Launch, Result};
 use smallvec::SmallVec;
 
-use crate::{Module, backend::Open, compiler::Compilation, maps::Encoded, queue::Function};
+use crate::{
+    Gpu, Module,
+    backend::Open,
+    compiler::Compilation,
+    maps::Encoded,
+    queue::Function,
+    queued::{self, Addresses, Queued},
+};
 
 /// One launch.
 #[derive(Debug)]
@@ -30,7 +37,7 @@ impl Entry {
 
 /// The kernel.
 #[derive(Debug)]
-pub(super) struct Launched {
+pub(crate) struct Launched {
     pub(super) open: Arc<Open>,
     pub(super) entries: Vec<Entry>,
     /// Where each operand starts in its block.
@@ -46,7 +53,7 @@ pub(super) struct Launched {
 
 impl Launched {
     /// Queues one launch. `addresses` are those of the operands, of the result and, if there is any, of the scratch memory.
-    fn queue(&self, entry: &Entry, addresses: &[u64]) -> crate::Result<()> {
+    fn start(&self, gpu: &Gpu, entry: &Entry, addresses: &[u64]) -> crate::Result<()> {
         if entry.grid.0.contains(&0) {
             return Ok(());
         }
@@ -80,31 +87,38 @@ impl Launched {
         // SAFETY: the compiler has checked that the entry point takes these parameters; blocks are at least as large as the
         // shapes that the user's kernel was told, and are given back on this lane. What the kernel does with them is the
         // user's affair: one that writes elsewhere does to the device what any CUDA program can.
-        unsafe { self.open.gpu.start_shaped(entry.function, entry.grid, &mut pointers) }
+        unsafe { gpu.start_shaped(entry.function, entry.grid, &mut pointers) }
+    }
+}
+
+impl Queued for Launched {
+    fn scratch(&self) -> usize {
+        self.scratch
+    }
+
+    fn queue(&self, gpu: &Gpu, addresses: &Addresses<'_>) -> crate::Result<()> {
+        let output = addresses.outputs[0];
+        let mut all: SmallVec<[u64; 8]> =
+            addresses.inputs.iter().zip(&self.offsets).map(|(start, at)| start + at).collect();
+        all.push(output);
+        if self.scratch > 0 {
+            all.push(addresses.scratch);
+        }
+        gpu.zero(output, self.zeroed)?;
+        self.entries.iter().try_for_each(|entry| self.start(gpu, entry, &all))
+    }
+
+    fn launched(&self) {
+        self.compilation.launched();
     }
 }
 
 impl Executable for Launched {
     fn run(&self, launch: &Launch<'_>) -> Result<()> {
-        const DURING: &str = "running a custom kernel";
-        self.open.check(DURING)?;
-        self.open.gpu.bind().map_err(|e| self.open.failed(DURING, e))?;
-        let output = launch.outputs()[0].address.0;
-        let mut addresses: SmallVec<[u64; 8]> =
-            launch.inputs().iter().zip(&self.offsets).map(|(block, at)| block.address.0 + at).collect();
-        addresses.push(output);
-        let scratch = if self.scratch > 0 { Some(self.open.take(self.scratch)?) } else { None };
-        addresses.extend(scratch);
-        let queued = self
-            .open
-            .gpu
-            .zero(output, self.zeroed)
-            .and_then(|()| self.entries.iter().try_for_each(|entry| self.queue(entry, &addresses)));
-        self.compilation.launched();
-        if let Some(address) = scratch {
-            // In the order of the stream: the launches above come first.
-            self.open.give(address, self.scratch);
-        }
-        queued.map_err(|e| self.open.failed(DURING, e))
+        queued::run(&self.open, "running a custom kernel", self, launch)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }

@@ -31,7 +31,9 @@ use crossover_runtime::{Coming, Error, Executable, Result};
 
 use crate::{backend::Open, compiler::Compilation, matmul::MatMul};
 
+pub(crate) use launched::Launched;
 pub(crate) use libraries::Libraries;
+pub(crate) use own::OwnCall;
 pub use program::{Cell, Program, Step};
 
 /// The programs of a call, one after another, or `None` for what libraries and the host do.

@@ -2,13 +2,19 @@
 
 #![allow(unsafe_code)]
 
-use std::{ffi::c_void, sync::Arc};
+use std::{any::Any, ffi::c_void, sync::Arc};
 
 use crossover_runtime::{Executable, Launch, Result};
 use smallvec::SmallVec;
 
 use super::program::{Cell, Program};
-use crate::{Gpu, Module, backend::Open, compiler::Compilation, queue::Function};
+use crate::{
+    Gpu, Module,
+    backend::Open,
+    compiler::Compilation,
+    queue::Function,
+    queued::{self, Addresses, Queued},
+};
 
 /// One launch.
 #[derive(Debug)]
@@ -105,7 +111,7 @@ impl Ready {
 
 /// A call of our own kernels, made ready.
 #[derive(Debug)]
-pub(super) struct OwnCall {
+pub(crate) struct OwnCall {
     open: Arc<Open>,
     ready: Ready,
 }
@@ -116,24 +122,29 @@ impl OwnCall {
     }
 }
 
-impl Executable for OwnCall {
-    fn run(&self, launch: &Launch<'_>) -> Result<()> {
-        const DURING: &str = "running a call";
-        self.open.check(DURING)?;
-        self.open.gpu.bind().map_err(|e| self.open.failed(DURING, e))?;
-        let inputs: SmallVec<[u64; 3]> = launch.inputs().iter().map(|b| b.address.0).collect();
-        let bytes = self.ready.scratch;
-        let scratch = if bytes > 0 { self.open.take(bytes)? } else { 0 };
-        let output = launch.outputs()[0].address.0;
+impl Queued for OwnCall {
+    fn scratch(&self) -> usize {
+        self.ready.scratch
+    }
+
+    fn queue(&self, gpu: &Gpu, addresses: &Addresses<'_>) -> crate::Result<()> {
+        let Addresses { inputs, outputs, scratch, .. } = *addresses;
         // SAFETY: the launch was checked against the call, so every element lies inside its block; indices are clamped or
         // looked at before they are used.
-        let queued =
-            unsafe { self.ready.queue(&self.open.gpu, 0..self.ready.len(), &inputs, output, scratch) };
+        unsafe { self.ready.queue(gpu, 0..self.ready.len(), inputs, outputs[0], scratch) }
+    }
+
+    fn launched(&self) {
         self.ready.compilations.iter().for_each(|compilation| compilation.launched());
-        if bytes > 0 {
-            // In the order of the stream: the launches above come first.
-            self.open.give(scratch, bytes);
-        }
-        queued.map_err(|e| self.open.failed(DURING, e))
+    }
+}
+
+impl Executable for OwnCall {
+    fn run(&self, launch: &Launch<'_>) -> Result<()> {
+        queued::run(&self.open, "running a call", self, launch)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }

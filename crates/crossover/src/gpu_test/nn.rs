@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crossover::{
-    Array, DType, Device, Key, Precision,
+    Array, DType, Device, Key, Precision, Runtime,
     nn::{Attention, Module, TransformerLayer},
     random, with_device,
 };
@@ -77,7 +77,7 @@ pub fn run(setup: &Setup, _: &Options, report: &mut Report) -> Result<()> {
             );
         }
         layer(report)?;
-        speed(setup, report)
+        speed(setup, &runtime, report)
     })
 }
 
@@ -112,7 +112,7 @@ fn timed(setup: &Setup, make: &dyn Fn() -> Array) -> Result<f64> {
     Ok(times[times.len() / 2])
 }
 
-fn speed(setup: &Setup, report: &mut Report) -> Result<()> {
+fn speed(setup: &Setup, runtime: &Runtime, report: &mut Report) -> Result<()> {
     for (name, shape, dtype, causal, precision) in [
         ("attention bf16 4x16x4096x128", [4, 16, 4096, 128], DType::BF16, false, Precision::Exact),
         ("attention bf16 4x16x4096x128 causal", [4, 16, 4096, 128], DType::BF16, true, Precision::Exact),
@@ -140,8 +140,11 @@ fn speed(setup: &Setup, report: &mut Report) -> Result<()> {
         let x = random::normal::<f32>(&Key::new(2), shape).astype(DType::BF16);
         x.eval()?;
         let ms = timed(setup, &|| layer.forward(&x))?;
+        let before = runtime.executor().counts().replayed;
+        layer.forward(&x).eval()?;
+        let replayed = runtime.executor().counts().replayed - before;
         let tokens = (shape[0] * shape[1]) as f64;
-        report.figure(name, &[("ms", ms), ("tokens_per_ms", tokens / ms)]);
+        report.figure(name, &[("ms", ms), ("tokens_per_ms", tokens / ms), ("replayed", replayed as f64)]);
     }
     Ok(())
 }

@@ -1,21 +1,56 @@
 //! Plans that repeat, replayed as CUDA graphs, and kernels from host memory to host memory: the same bits as on the CPU.
 
-use crossover::{Array, DType, Device, Key, keepdims, random, with_device};
+use std::sync::OnceLock;
+
+use crossover::{Array, CustomKernel, DType, Device, Grid, Key, keepdims, random, with_device};
 
 use crate::{Options, Result, report::Report, setup::Setup};
 
 /// Operands and a number of the round to a result.
 type Work = fn(&Array, &Array, f32) -> Array;
 
-/// Every kind of kernel, with scratch memory, scalars that change and operands used several times.
-const WORK: [(&str, Work); 4] = [
+/// Every kind of kernel, with scratch memory, scalars that change and operands used several times; and calls, with numbers whose
+/// products and sums are exact.
+const WORK: [(&str, Work); 8] = [
     ("chain", |x, y, _| ((x + y).square() - x).exp().sin()),
     ("scalars", |x, y, s| (x * s + y).gelu() / (s + 2.0)),
     ("rows and columns", |x, y, s| {
         (x - x.mean(keepdims(-1))) / (y.std(keepdims(0)) + s) + x.softmax(-1).sum(()) * y
     }),
     ("sums", |x, y, s| (x.sum(0) * s + y.max(0)).sum(()) + x.square().sum(())),
+    ("products", |x, y, s| (x.sign().matmul(&y.sign().t()) * s).matmul(&x.sign()).softmax(-1) + y),
+    ("layers", |x, y, s| (x.sign().matmul(&y.sign().t()) + y.sign().sum(-1)).relu().matmul(&x.sign()) * s),
+    ("lookups", |x, y, s| (x.sort(0) * s).take(&y.argsort(-1).index(0), 1).sort(1) + y),
+    ("users' kernels", |x, y, s| ramp().call(&[&(ramp().call(&[&(x * s)]) - y)]).softmax(-1)),
 ];
+
+/// A whole kernel of a user's, which adds to every element its place.
+fn ramp() -> &'static CustomKernel {
+    static RAMP: OnceLock<CustomKernel> = OnceLock::new();
+    const SOURCE: &str = "extern \"C\" __global__ void ramp(const float* x, float* out, long long count) {
+    const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i < count) out[i] = x[i] + (float)i;
+}";
+    RAMP.get_or_init(|| {
+        let built = CustomKernel::builder("ramp")
+            .input("x", DType::F32)
+            .output("out", DType::F32)
+            .shape(|shapes| Ok(shapes[0].clone()))
+            .cpu(|inputs, output| {
+                let x = inputs.slice::<f32>(0)?;
+                for (i, (out, x)) in output.slice::<f32>()?.iter_mut().zip(x).enumerate() {
+                    *out = x + i as f32;
+                }
+                Ok(())
+            })
+            .cuda(SOURCE, |inputs, _| Grid::covering(inputs[0].size(), 128).size(inputs[0].size()))
+            .build();
+        match built {
+            Ok(kernel) => kernel,
+            Err(error) => panic!("{error}"),
+        }
+    })
+}
 
 const ROUNDS: u64 = 24;
 
