@@ -5,7 +5,7 @@
 use std::{any::Any, sync::Arc};
 
 use crossover_core::{DType, Layout};
-use crossover_plan::kernel::{Activation, Call, CallOp, Operand};
+use crossover_plan::kernel::{Activation, Call, CallOp};
 use crossover_runtime::{Error, Executable, Launch, Result};
 
 use crate::{
@@ -36,8 +36,8 @@ pub(crate) struct MatMul {
 }
 
 /// Rows, columns, and how the library is to read them; `None` if it cannot.
-fn side(operand: &Operand, step: isize, alignment: u32) -> Option<Side> {
-    let (dims, strides) = (operand.layout.shape.dims(), &operand.layout.strides);
+fn side(layout: &Layout, step: isize, alignment: u32) -> Option<Side> {
+    let (dims, strides) = (layout.shape.dims(), &layout.strides);
     let [.., rows, columns] = *dims else { return None };
     let [.., down, across] = strides[..] else { return None };
     // The stride of an axis of one element says nothing.
@@ -56,6 +56,34 @@ fn side(operand: &Operand, step: isize, alignment: u32) -> Option<Side> {
     } else {
         None
     }
+}
+
+/// Left and right with as few matrices as can be: where all of a batch are multiplied with one and the same, and their rows follow one
+/// another, they are rows of one matrix. The result, which is row-major, stays as it is.
+fn gather_rows(left: &Layout, right: &Layout) -> (Layout, Layout) {
+    let (mut left, mut right) = (left.clone(), right.clone());
+    while let Some(axis) = left.shape.rank().checked_sub(3) {
+        let (count, rows) = (left.shape[axis], left.shape[axis + 1]);
+        // The stride of an axis of one element says nothing.
+        let down = if rows == 1 { left.strides[axis] } else { left.strides[axis + 1] };
+        let in_row = count == 1 || left.strides[axis] == rows as isize * down;
+        let is_one = count == 1 || right.strides.get(axis) == Some(&0);
+        if right.shape.rank() != left.shape.rank() || !is_one || !in_row {
+            break;
+        }
+        let without = |layout: &Layout| -> (Vec<usize>, Vec<isize>) {
+            let mut kept = (layout.shape.dims().to_vec(), layout.strides.to_vec());
+            kept.0.remove(axis);
+            kept.1.remove(axis);
+            kept
+        };
+        let (mut dims, mut strides) = without(&left);
+        (dims[axis], strides[axis]) = (count * rows, down);
+        left = Layout { shape: dims.into_iter().collect(), strides: strides.into_iter().collect(), ..left };
+        let (dims, strides) = without(&right);
+        right = Layout { shape: dims.into_iter().collect(), strides: strides.into_iter().collect(), ..right };
+    }
+    (left, right)
 }
 
 /// The largest power of two up to 256 that divides all of these bytes.
@@ -86,7 +114,8 @@ impl Outline {
         if bias.is_some_and(|at| at % 16 != 0) {
             return Err("a bias that does not start at a multiple of 16 bytes".to_string());
         }
-        let layouts = [&left.layout, &right.layout];
+        let (first, second) = gather_rows(&left.layout, &right.layout);
+        let layouts = [&first, &second];
         let dtype = call.dtype;
         let awkward = || format!("a product of {dtype} with strides {:?}", layouts.map(|l| &l.strides));
         let is_negative = |l: &&Layout| l.strides.iter().any(|&s| s < 0);
@@ -94,8 +123,8 @@ impl Outline {
             return Err(awkward());
         }
         let size = dtype.size() as u64;
-        let dims = call.layout.shape.dims();
-        let ([.., rows, columns], [.., depth]) = (dims, left.layout.shape.dims()) else {
+        let ([lead @ .., rows, depth], Some(columns)) = (first.shape.dims(), second.shape.dims().last())
+        else {
             return Err(awkward());
         };
         let bytes = call.layout.shape.size() * dtype.size();
@@ -106,7 +135,6 @@ impl Outline {
             return Ok(Outline { shape: None, starts: Vec::new(), bytes, bias });
         }
         // The innermost leading axis longer than one is the batch of a call; calls walk over the others.
-        let lead = &dims[..dims.len() - 2];
         let batch_axis = lead.iter().rposition(|&n| n > 1);
         let step = |layout: &Layout| batch_axis.map_or(0, |axis| layout.strides[axis]);
         let steps = layouts.map(step);
@@ -128,7 +156,7 @@ impl Outline {
             starts.push([start[0] * size, start[1] * size, result * size]);
         }
         let aligned = |i: usize| alignment(starts.iter().map(|s| s[i]).chain([steps[i] as u64 * size]));
-        let sides = (side(left, steps[0], aligned(0)), side(right, steps[1], aligned(1)));
+        let sides = (side(&first, steps[0], aligned(0)), side(&second, steps[1], aligned(1)));
         let (Some(left), Some(right)) = sides else { return Err(awkward()) };
         let Ok(batch) = i32::try_from(batch) else { return Err(awkward()) };
         let shape = Shape {
@@ -207,19 +235,17 @@ impl Executable for MatMul {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crossover_plan::kernel::BufferId;
 
-    fn operand(dims: &[usize], strides: &[isize]) -> Operand {
-        let layout = Layout {
+    fn layout(dims: &[usize], strides: &[isize]) -> Layout {
+        Layout {
             shape: dims.iter().copied().collect(),
             strides: strides.iter().copied().collect(),
             offset: 0,
-        };
-        Operand { buffer: BufferId(0), dtype: DType::F32, layout }
+        }
     }
 
     fn form(dims: &[usize], strides: &[isize]) -> Option<(bool, i64)> {
-        side(&operand(dims, strides), 0, 256).map(|s| (s.transposed, s.pitch))
+        side(&layout(dims, strides), 0, 256).map(|s| (s.transposed, s.pitch))
     }
 
     #[test]
@@ -238,6 +264,24 @@ mod tests {
         assert_eq!(form(&[3, 4], &[8, 2]), None);
         assert_eq!(form(&[3, 4], &[0, 1]), None);
         assert_eq!(form(&[3, 4], &[1, 2]), None);
+    }
+
+    #[test]
+    fn rows_that_meet_the_same_matrix_are_rows_of_one() {
+        let gathered = |left: (&[usize], &[isize]), right: (&[usize], &[isize])| {
+            let (left, right) = gather_rows(&layout(left.0, left.1), &layout(right.0, right.1));
+            (left.shape.dims().to_vec(), right.shape.dims().to_vec())
+        };
+        let shared: (&[usize], &[isize]) = (&[2, 5, 4, 6], &[0, 0, 6, 1]);
+        assert_eq!(gathered((&[2, 5, 3, 4], &[60, 12, 4, 1]), shared), (vec![30, 4], vec![4, 6]));
+        // Rows of the last axis but one are apart, and so only some become one matrix.
+        assert_eq!(gathered((&[2, 5, 3, 4], &[90, 12, 4, 1]), shared), (vec![2, 15, 4], vec![2, 4, 6]));
+        let several: (&[usize], &[isize]) = (&[2, 5, 4, 6], &[24, 0, 6, 1]);
+        assert_eq!(gathered((&[2, 5, 3, 4], &[60, 12, 4, 1]), several), (vec![2, 15, 4], vec![2, 4, 6]));
+        let one: (&[usize], &[isize]) = (&[5, 4, 6], &[0, 6, 1]);
+        assert_eq!(gathered((&[5, 1, 4], &[9, 0, 1]), one), (vec![5, 4], vec![4, 6]));
+        let own: (&[usize], &[isize]) = (&[5, 4, 6], &[24, 6, 1]);
+        assert_eq!(gathered((&[5, 3, 4], &[12, 4, 1]), own), (vec![5, 3, 4], vec![5, 4, 6]));
     }
 
     #[test]

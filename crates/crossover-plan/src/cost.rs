@@ -1,6 +1,6 @@
 //! What a kernel moves and computes, and how long a device with given rates would take.
 
-use crossover_core::{DType, Shape, custom, ops::linalg::LinalgOp};
+use crossover_core::{DType, Layout, Shape, custom, ops::linalg::LinalgOp};
 use smallvec::SmallVec;
 
 use crate::{
@@ -66,7 +66,7 @@ pub(crate) fn kernel(kernel: &Kernel, buffers: &[Buffer]) -> Cost {
     match kernel {
         Kernel::Fused(fused) => fused_cost(fused, buffers),
         Kernel::Call(call) => {
-            let read = call.operands.iter().map(|o| (o.layout.shape.size() * o.dtype.size()) as u64).sum();
+            let read = call.operands.iter().map(|o| (touched(&o.layout) * o.dtype.size()) as u64).sum();
             let written = (call.layout.shape.size() * call.dtype.size()) as u64;
             match custom_work(call) {
                 Some(work) => {
@@ -77,6 +77,12 @@ pub(crate) fn kernel(kernel: &Kernel, buffers: &[Buffer]) -> Cost {
             }
         }
     }
+}
+
+/// Elements of a view, each once, however often it is repeated.
+fn touched(layout: &Layout) -> usize {
+    let axes = layout.shape.iter().zip(&layout.strides);
+    axes.map(|(&n, &stride)| if stride == 0 { n.min(1) } else { n }).product()
 }
 
 /// Arithmetic of a call, as textbooks count it.

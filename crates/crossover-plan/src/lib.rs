@@ -11,6 +11,7 @@ pub mod kernel;
 mod lower;
 mod plan;
 mod simplify;
+mod spread;
 mod work;
 
 pub use cost::{Cost, Rates};

@@ -7,7 +7,7 @@ use crate::{
     draft::Draft,
     fold, fuse,
     kernel::{BufferId, Kernel},
-    lower, simplify,
+    lower, simplify, spread,
 };
 
 /// What the planner may do.
@@ -101,7 +101,10 @@ pub struct Plan {
 impl Plan {
     /// Plans a verified graph.
     pub fn new(graph: &Graph, options: Options) -> Result<Plan> {
-        let draft: Draft = simplify::graph(graph)?;
+        let mut draft: Draft = simplify::graph(graph)?;
+        if options.fusion {
+            draft = spread::casts(draft);
+        }
         let groups = fuse::draft(&draft, options);
         let mut plan = lower::plan(&draft, groups);
         if options.fusion {
