@@ -141,7 +141,8 @@ fn gpu_text(document: &Value) -> String {
             let _ = writeln!(out, "- {}: {}", text(&check["name"]), text(&check["detail"]));
         }
     }
-    let _ = write!(out, "\nThese and the times at commit {}. ", text(&document["bench"]["commit"]));
+    let (checked, timed) = (text(&document["backend"]["commit"]), text(&document["bench"]["commit"]));
+    let _ = write!(out, "\nThese at commit {checked}, the times at commit {timed}. ");
     out.push_str(
         "Arrays through the runtime, data on the GPU, times by the device's clock; `graph` replays PyTorch's calls as \
          one CUDA graph, `compile` is `torch.compile`. Ratio below 1 is faster than the best of them.\n\n\

@@ -63,6 +63,24 @@ fn half_precision_rounds_once_at_the_end_of_a_norm() {
 }
 
 #[test]
+fn weights_in_16_bits_are_cast_by_the_kernel_that_repeats_them() {
+    let norm = |also: bool| {
+        plan(|g| {
+            let x = g.input(DType::BF16, Shape::from([16, 4096]))?;
+            let scale = g.input(DType::BF16, Shape::from([4096]))?;
+            let wide = g.push(Op::Cast(DType::F32), &[scale])?;
+            if also {
+                g.output(wide);
+            }
+            compose::layer_norm(g, &x, Some(&wide), None, 1e-5)
+        })
+    };
+    assert_eq!(norm(false).launches.len(), 1);
+    // What somebody else reads is computed for them all the same.
+    assert_eq!(norm(true).launches.len(), 2);
+}
+
+#[test]
 fn standardised_columns_are_one_column_kernel() {
     let plan = plan(|g| {
         let x = matrix(g, 10000, 1000);
