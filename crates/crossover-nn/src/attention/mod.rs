@@ -5,6 +5,7 @@
 
 mod cpu;
 mod kernel;
+mod scratch;
 mod shape;
 mod simd;
 mod text;
