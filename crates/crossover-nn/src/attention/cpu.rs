@@ -15,15 +15,16 @@ use crossover_core::{
 use half::{bf16, f16, slice::HalfFloatSliceExt};
 
 use super::{
-    shape::{Band, Dims},
+    panel,
     scratch::Scratch,
+    shape::{Band, Dims},
     simd::{Loops, STRIP, SUMS},
 };
 
 /// Queries that pass by a block of keys before the next block is made ready.
 pub(super) const QUERIES: usize = 512;
 /// Keys of a block, unless the caller asks for others.
-pub(super) const KEYS: usize = 128;
+pub(super) const KEYS: usize = 256;
 
 /// What the closure knows beside its operands.
 #[derive(Debug, Clone, Copy)]
@@ -52,13 +53,14 @@ pub(super) enum Bias {
 
 /// Elements that can be widened.
 trait Wide: Element {
-    fn widen(from: &[Self], to: &mut [f32]);
+    /// Them as `f32`: where they are, if they are that already, or in `room`, which is as long then.
+    fn widened<'a>(from: &'a [Self], room: &'a mut [f32]) -> &'a [f32];
     fn narrow(from: f32) -> Self;
 }
 
 impl Wide for f32 {
-    fn widen(from: &[f32], to: &mut [f32]) {
-        to.copy_from_slice(from);
+    fn widened<'a>(from: &'a [f32], _: &'a mut [f32]) -> &'a [f32] {
+        from
     }
     fn narrow(from: f32) -> f32 {
         from
@@ -66,8 +68,9 @@ impl Wide for f32 {
 }
 
 impl Wide for f16 {
-    fn widen(from: &[f16], to: &mut [f32]) {
-        from.convert_to_f32_slice(to);
+    fn widened<'a>(from: &'a [f16], room: &'a mut [f32]) -> &'a [f32] {
+        from.convert_to_f32_slice(room);
+        room
     }
     fn narrow(from: f32) -> f16 {
         f16::from_f32(from)
@@ -75,8 +78,9 @@ impl Wide for f16 {
 }
 
 impl Wide for bf16 {
-    fn widen(from: &[bf16], to: &mut [f32]) {
-        from.convert_to_f32_slice(to);
+    fn widened<'a>(from: &'a [bf16], room: &'a mut [f32]) -> &'a [f32] {
+        from.convert_to_f32_slice(room);
+        room
     }
     fn narrow(from: f32) -> bf16 {
         bf16::from_f32(from)
@@ -206,7 +210,7 @@ struct Block<'a> {
     values: &'a mut [f32],
     /// Of a strip of queries.
     scores: &'a mut [f32],
-    /// A panel of keys before it is turned.
+    /// Elements of 16 bits as `f32`; nothing for those that are.
     wide: &'a mut [f32],
 }
 
@@ -266,8 +270,9 @@ impl<T: Wide> Call<'_, T> {
     fn sizes(&self) -> [usize; 8] {
         let (size, padded, keys) = (self.dims.head_size, self.padded(), self.settings.keys);
         let rows = QUERIES.min(self.dims.queries).next_multiple_of(STRIP);
-        let panel = size * self.loops.columns();
-        [rows * size, rows * padded, rows, rows * SUMS, size * keys, padded * keys, STRIP * keys, panel]
+        // Elements of 32 bits are read where they are.
+        let wide = if T::DTYPE == DType::F32 { 0 } else { keys.max(QUERIES) * size };
+        [rows * size, rows * padded, rows, rows * SUMS, size * keys, padded * keys, STRIP * keys, wide]
     }
 
     /// Lets all blocks of keys pass by queries of a head.
@@ -279,9 +284,10 @@ impl<T: Wide> Call<'_, T> {
         let size = dims.head_size;
         let from = (both * dims.queries + query) * size;
         let whole = many.next_multiple_of(STRIP);
-        T::widen(&self.q[from..from + many * size], &mut block.q[..many * size]);
         let scale = self.settings.scale * LOG2_E;
-        block.q[..many * size].iter_mut().for_each(|x| *x *= scale);
+        let room = block.wide.get_mut(..many * size).unwrap_or_default();
+        let given = T::widened(&self.q[from..from + many * size], room);
+        block.q.iter_mut().zip(given).for_each(|(q, x)| *q = x * scale);
         block.q[many * size..whole * size].fill(0.0);
         block.out[..whole * self.padded()].fill(0.0);
         block.largest[..whole].fill(f32::NEG_INFINITY);
@@ -301,34 +307,13 @@ impl<T: Wide> Call<'_, T> {
         }
     }
 
-    /// Makes a block of keys and values ready: panels of keys have one column for each, panels of values one row.
+    /// Makes a block of keys and values ready. What is beyond the last weighs nothing, but is a number.
     fn fetch(&self, block: &mut Block<'_>, row: usize, count: usize) {
-        let (size, wide, keys) = (self.dims.head_size, self.loops.columns(), self.settings.keys);
-        for (at, panel) in (0..count).step_by(wide).zip(block.keys.chunks_exact_mut(size * wide)) {
-            let many = wide.min(count - at);
-            let from = (row + at) * size;
-            T::widen(&self.k[from..from + many * size], &mut block.wide[..many * size]);
-            // What is beyond the end weighs nothing, but must be a number.
-            block.wide[many * size..].fill(0.0);
-            for (d, to) in panel.chunks_exact_mut(wide).enumerate() {
-                for (to, from) in to.iter_mut().zip(block.wide.chunks_exact(size)) {
-                    *to = from[d];
-                }
-            }
-        }
-        for i in 0..count {
-            let from = &self.v[(row + i) * size..(row + i + 1) * size];
-            let panels = block.values.chunks_exact_mut(wide * keys);
-            for (from, panel) in from.chunks(wide).zip(panels) {
-                let to = &mut panel[i * wide..(i + 1) * wide];
-                T::widen(from, &mut to[..from.len()]);
-                to[from.len()..].fill(0.0);
-            }
-        }
-        let whole = count.next_multiple_of(wide).min(keys);
-        for panel in block.values.chunks_exact_mut(wide * keys) {
-            panel[count * wide..whole * wide].fill(0.0);
-        }
+        let (size, wide) = (self.dims.head_size, self.loops.columns());
+        let range = row * size..(row + count) * size;
+        let room = block.wide.get_mut(..range.len()).unwrap_or_default();
+        panel::keys(T::widened(&self.k[range.clone()], room), size, block.keys, wide);
+        panel::values(T::widened(&self.v[range], room), size, block.values, wide, self.settings.keys);
     }
 
     /// Scores, weights and weighted values of a strip of queries and a block of keys.

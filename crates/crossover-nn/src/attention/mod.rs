@@ -5,6 +5,7 @@
 
 mod cpu;
 mod kernel;
+mod panel;
 mod scratch;
 mod shape;
 mod simd;

@@ -217,31 +217,43 @@ const SHIFTER: f32 = 12_582_912.0 + 127.0;
 /// Below it a power of two counts as 0.
 const LOWEST: f32 = -125.0;
 
-/// 2 to the power of `x`, which is at most 0; a NaN stays one, and minus infinity gives 0.
+/// 2 to the power of each of `x`, which are at most 0; a NaN stays one, and minus infinity gives 0. Several vectors at a time: each
+/// waits for itself at every step.
 ///
 /// # Safety
 /// As for [`Lanes`].
 #[inline(always)]
-unsafe fn power<V: Lanes>(x: V) -> V {
+unsafe fn powers<V: Lanes, const MANY: usize>(x: [V; MANY]) -> [V; MANY] {
     // SAFETY: the caller's contract.
     unsafe {
-        let shifted = x.plus(V::splat(SHIFTER));
-        let r = x.minus(shifted.minus(V::splat(SHIFTER)));
-        let series = SERIES[..5].iter().rev().fold(V::splat(SERIES[5]), |sum, c| sum.fma(r, V::splat(*c)));
-        let mantissa = series.fma(r, V::splat(1.0));
-        mantissa.times(shifted.exponent()).zero_below(x, V::splat(LOWEST))
+        let [c1, c2, c3, c4, c5, c6] = SERIES.map(|c| V::splat(c));
+        let shifted = x.map(|x| x.plus(V::splat(SHIFTER)));
+        let mut r = shifted.map(|shifted| shifted.minus(V::splat(SHIFTER)));
+        for (r, x) in r.iter_mut().zip(x) {
+            *r = x.minus(*r);
+        }
+        let mut out = [c6; MANY];
+        for c in [c5, c4, c3, c2, c1, V::splat(1.0)] {
+            for (out, r) in out.iter_mut().zip(r) {
+                *out = out.fma(r, c);
+            }
+        }
+        for (out, (shifted, x)) in out.iter_mut().zip(shifted.iter().zip(x)) {
+            *out = out.times(shifted.exponent()).zero_below(x, V::splat(LOWEST));
+        }
+        out
     }
 }
 
 /// # Safety
-/// The operands hold what [`Weights`] says; rows are whole vectors.
+/// The operands hold what [`Weights`] says; rows are whole pairs of vectors.
 #[inline(always)]
 unsafe fn weigh<V: Lanes>(p: &Weights) {
+    // All rows of scores are searched before the first is changed: what is found is there when it is needed.
     for row in 0..p.rows {
         // SAFETY: the caller's contract.
         unsafe {
-            let scores = p.scores.0.add(row * p.scores.1);
-            let (largest, sums) = (p.largest.add(row), p.sums.add(row * SUMS));
+            let (scores, largest) = (p.scores.0.add(row * p.scores.1), p.largest.add(row));
             let before = *largest;
             let mut top = [V::splat(before); 2];
             for at in (0..p.columns).step_by(2 * V::COUNT) {
@@ -249,29 +261,54 @@ unsafe fn weigh<V: Lanes>(p: &Weights) {
                 top[1] = top[1].larger(V::load(scores.add(at + V::COUNT)));
             }
             let top = top[0].larger(top[1]).largest();
-            let mut sum = V::load(sums);
             if top > before {
                 *largest = top;
-                let old = power(V::splat(before - top));
-                sum = sum.times(old);
+                let [old] = powers([V::splat(before - top)]);
+                let sums = p.sums.add(row * SUMS);
+                V::load(sums).times(old).store(sums);
                 let out = p.out.0.add(row * p.out.1);
                 for at in (0..p.out.1).step_by(V::COUNT) {
                     V::load(out.add(at)).times(old).store(out.add(at));
                 }
             }
+        }
+    }
+    for row in 0..p.rows {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let (scores, sums) = (p.scores.0.add(row * p.scores.1), p.sums.add(row * SUMS));
+            let top = *p.largest.add(row);
             // A row that has seen only what a mask hides weighs nothing, and a NaN stays one.
             let reference = V::splat(if top == f32::NEG_INFINITY { 0.0 } else { top });
-            let mut other = V::splat(0.0);
-            for at in (0..p.columns).step_by(2 * V::COUNT) {
-                let (first, second) = (scores.add(at), scores.add(at + V::COUNT));
-                let weights =
-                    [power(V::load(first).minus(reference)), power(V::load(second).minus(reference))];
-                weights[0].store(first);
-                weights[1].store(second);
-                sum = sum.plus(weights[0]);
-                other = other.plus(weights[1]);
+            let mut sum = [V::load(sums), V::splat(0.0)];
+            let mut at = 0;
+            while at + 4 * V::COUNT <= p.columns {
+                exponentiate::<V, 4>(scores.add(at), reference, &mut sum);
+                at += 4 * V::COUNT;
             }
-            sum.plus(other).store(sums);
+            if at < p.columns {
+                exponentiate::<V, 2>(scores.add(at), reference, &mut sum);
+            }
+            sum[0].plus(sum[1]).store(sums);
+        }
+    }
+}
+
+/// Makes weights of `MANY` vectors of scores, two or four, and adds them to two sums.
+///
+/// # Safety
+/// As for [`Lanes`]; the scores are there.
+#[inline(always)]
+unsafe fn exponentiate<V: Lanes, const MANY: usize>(scores: *mut f32, reference: V, sums: &mut [V; 2]) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let mut x = [reference; MANY];
+        for (i, x) in x.iter_mut().enumerate() {
+            *x = V::load(scores.add(i * V::COUNT)).minus(reference);
+        }
+        for (i, weight) in powers(x).into_iter().enumerate() {
+            weight.store(scores.add(i * V::COUNT));
+            sums[i % 2] = sums[i % 2].plus(weight);
         }
     }
 }
