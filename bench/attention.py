@@ -1,4 +1,4 @@
-"""Attention kernels beside PyTorch's backends on one GPU: `python attention.py FOLDER`, FOLDER as `attention_texts` writes it.
+"""Attention kernels beside PyTorch's backends on one GPU: `python attention.py FOLDER [--json FILE]`, FOLDER as `attention_texts` writes it.
 
 Every text is compiled by NVRTC with the library's own flags, checked against float64 on fresh numbers, and timed in turns with PyTorch's flash,
 cuDNN and efficient backends: several calls between two events, medians of rounds, or replays of a graph for small work. `crossover-nn`'s example
@@ -160,6 +160,7 @@ def peer(backend, q, k, v, causal):
 def main():
     warnings.simplefilter("ignore")
     folder = pathlib.Path(sys.argv[1])
+    rows = []
     torch.zeros(1, device="cuda")
     torch.backends.cuda.matmul.allow_tf32 = False
     for case in json.loads((folder / "texts.json").read_text()):
@@ -190,8 +191,11 @@ def main():
             work = 4 * batch * heads * queries * keys * size * (0.5 if causal else 1)
             texts = [f"{label} {value:.4f} ms {work / value / 1e9:.0f} TF err {errors[label]:.1e}" for label, value in times.items()]
             print(f"{name:30} ratio {best / times['ours']:.2f} | " + " | ".join(texts), flush=True)
+            rows.append({"name": name, "TFLOP": work / 1e12, "ms": times, "error": errors})
         except Exception as problem:
             print(f"{name:30} FAILED {problem!r}"[:400], flush=True)
+    if "--json" in sys.argv:
+        pathlib.Path(sys.argv[sys.argv.index("--json") + 1]).write_text(json.dumps({"torch": torch.__version__, "rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 //
 // Launch: a block of 16 * LANES threads for 16 * EACH queries of a head, one split of the keys. Shared memory: SHARED_BYTES. q, k, v start at
 // multiples of 16 bytes. A thread computes EACH rows of KEYS / LANES scores and of HEAD / LANES results; scores pass through shared memory.
+// Values are copied while scores are computed, and the next keys while values are weighed.
 
 constexpr int THREADS = 16 * LANES;
 constexpr int ROWS = 16 * EACH;
@@ -12,16 +13,44 @@ constexpr int WIDTH = HEAD / LANES;
 // Neighbouring columns of results that a thread has.
 constexpr int SIDE = WIDTH % 4 == 0 ? 4 : 2;
 
-// Copies `count` rows from row `first` on; rows and columns beyond the end are zeros.
+// Sixteen bytes, or zeros, to shared memory; they are there after `arrived`.
+__device__ __forceinline__ void copy16(float* to, const float* from, const bool inside) {
+#if __CUDA_ARCH__ >= 800
+    const unsigned int address = (unsigned int)__cvta_generic_to_shared(to);
+    const int bytes = inside ? 16 : 0;
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes) : "memory");
+#else
+    float4 value = {0.0f, 0.0f, 0.0f, 0.0f};
+    if (inside) value = *(const float4*)from;
+    *(float4*)to = value;
+#endif
+}
+
+// Copies so far are one group.
+__device__ __forceinline__ void leave() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+// Waits until all groups but the last `LATER` have arrived, those of other threads too.
+template <int LATER>
+__device__ __forceinline__ void arrived() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(LATER) : "memory");
+#endif
+    __syncthreads();
+}
+
+// Starts to copy `count` rows from row `first` on; rows and columns beyond the end are zeros.
 __device__ __forceinline__ void fetch(
     float* to, const float* from, const int first, const int end, const int count, const int size)
 {
     constexpr int CHUNKS = HEAD / 4;
     for (int i = threadIdx.x; i < count * CHUNKS; i += THREADS) {
         const int row = i / CHUNKS, column = i % CHUNKS * 4;
-        float4 value = {0.0f, 0.0f, 0.0f, 0.0f};
-        if (first + row < end && column < size) value = *(const float4*)(from + (long long)(first + row) * size + column);
-        *(float4*)(to + row * STRIDE + column) = value;
+        const bool inside = first + row < end && column < size;
+        copy16(to + row * STRIDE + column, from + (inside ? (long long)(first + row) * size + column : 0), inside);
     }
 }
 
@@ -48,12 +77,15 @@ __device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) 
 #pragma unroll
     for (int r = 0; r < EACH; ++r) largest[r] = minus_infinity();
     fetch(q, (const float*)p.q + at.row * p.head_size, at.first, p.queries, ROWS, p.head_size);
+    // Two groups at a time are on their way: keys, then values, of one block and then of the next.
+    fetch(k, keys, range.low * KEYS, at.length, KEYS, p.head_size);
+    leave();
+    fetch(v, values, range.low * KEYS, at.length, KEYS, p.head_size);
+    leave();
     for (int n = range.low; n < range.high; ++n) {
         const int key = n * KEYS;
-        __syncthreads();
-        fetch(k, keys, key, at.length, KEYS, p.head_size);
-        fetch(v, values, key, at.length, KEYS, p.head_size);
-        __syncthreads();
+        const bool more = n + 1 < range.high;
+        arrived<1>();
         float s[EACH][COLUMNS] = {};
 #pragma unroll 4
         for (int d = 0; d < HEAD; d += 4) {
@@ -67,6 +99,9 @@ __device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) 
                 for (int c = 0; c < COLUMNS; ++c) s[r][c] = dot(a, b[c], s[r][c]);
             }
         }
+        __syncthreads();
+        if (more) fetch(k, keys, key + KEYS, at.length, KEYS, p.head_size);
+        leave();
         float old[EACH];
         const bool looks = BIAS != 0 || key < certain_low || key + KEYS > certain_high;
 #pragma unroll
@@ -102,8 +137,8 @@ __device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) 
             }
             sum[r] = fmaf(sum[r], old[r], total);
         }
-        // The rows of a thread are written by the lanes that read them.
-        __syncwarp();
+        // Weights are read by the lanes that wrote them; values by all.
+        arrived<1>();
         // Sums of a block are short, and so are their errors.
         float part[EACH][WIDTH] = {};
 #pragma unroll 2
@@ -136,6 +171,9 @@ __device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) 
 #pragma unroll
             for (int c = 0; c < WIDTH; ++c) o[r][c] = fmaf(o[r][c], old[r], part[r][c]);
         }
+        __syncthreads();
+        if (more) fetch(v, values, key + KEYS, at.length, KEYS, p.head_size);
+        leave();
     }
 
 #pragma unroll

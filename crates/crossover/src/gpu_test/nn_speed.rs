@@ -7,7 +7,7 @@ use crossover::{
 };
 use crossover_runtime::Backend;
 
-use crate::{Result, bench, model, report::Report, setup::Setup};
+use crate::{Result, bench, model, report::Report, setup::Setup, workloads};
 
 /// A name, the shape of q, k and v, dtype, whether causal, precision.
 type Case = (&'static str, [usize; 4], DType, bool, Precision);
@@ -39,6 +39,12 @@ pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
             let flops = 4.0 * b * h * s * s * d * if causal { 0.5 } else { 1.0 };
             let rate = flops / times.device / 1e9;
             report.figure(name, &[("ms", times.device), ("host_us", times.host), ("TFLOP_s", rate)]);
+        }
+        // The functions of seed 003.
+        let seed = ["gelu 4096x1024 f32", "linear+bias+gelu 1024x512x768 f32", "layer norm 1024x768 f32"];
+        for work in workloads::all(Some(&seed.map(str::to_owned)))? {
+            let times = bench::time(gpu, &delay, &|round| (work.work)(&work.operands, round))?;
+            report.figure(work.name, &[("ms", times.device), ("host_us", times.host)]);
         }
         for (name, shape) in
             [("layer bf16 32x2048x768", [32, 2048, 768]), ("layer bf16 32x128x768", [32, 128, 768])]
