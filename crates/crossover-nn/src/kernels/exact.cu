@@ -7,7 +7,8 @@
 constexpr int THREADS = 16 * LANES;
 constexpr int ROWS = 16 * EACH;
 constexpr int STRIDE = HEAD + 4;
-constexpr int SCORES = KEYS + 4;
+// Four rows of a warp's weights lie in different banks.
+constexpr int SCORES = KEYS + 8;
 constexpr int COLUMNS = KEYS / LANES;
 constexpr int WIDTH = HEAD / LANES;
 // Neighbouring columns of results that a thread has.
