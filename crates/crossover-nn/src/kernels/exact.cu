@@ -13,6 +13,9 @@ constexpr int COLUMNS = KEYS / LANES;
 constexpr int WIDTH = HEAD / LANES;
 // Neighbouring columns of results that a thread has.
 constexpr int SIDE = WIDTH % 4 == 0 ? 4 : 2;
+// Steps of both products that are one run of instructions: measured.
+constexpr int SCORE_STEPS = LANES == 8 ? 2 : 8;
+constexpr int VALUE_STEPS = LANES == 8 ? 2 : 4;
 
 // Sixteen bytes, or zeros, to shared memory; they are there after `arrived`.
 __device__ __forceinline__ void copy16(float* to, const float* from, const bool inside) {
@@ -55,6 +58,28 @@ __device__ __forceinline__ void fetch(
     }
 }
 
+// Which lanes of a warp compute a row: all whose bits outside ROW_BITS are equal. Neighbouring lanes read from few rows of either operand then, and
+// reads of 16 bytes are served in fewer steps than with eight neighbours along a row.
+constexpr int ROW_BITS = LANES == 8 ? 0b01101 : 0b11110;
+
+// The place of a lane along its row, and the row.
+__device__ __forceinline__ int lane_of_row(const int lane) {
+    return LANES == 8 ? (lane & 1) | (lane >> 1 & 6) : lane >> 1;
+}
+__device__ __forceinline__ int row_of_lane(const int lane) {
+    return LANES == 8 ? (lane >> 1 & 1) | (lane >> 3 & 2) : lane & 1;
+}
+
+// A number of each lane of a row, joined.
+template <typename Join>
+__device__ __forceinline__ float over_row(float value, const Join join) {
+#pragma unroll
+    for (int bit = 1; bit < 32; bit *= 2) {
+        if (ROW_BITS & bit) value = join(value, __shfl_xor_sync(0xffffffff, value, bit));
+    }
+    return value;
+}
+
 __device__ __forceinline__ float dot(const float4 a, const float4 b, const float c) {
     return fmaf(a.w, b.w, fmaf(a.z, b.z, fmaf(a.y, b.y, fmaf(a.x, b.x, c))));
 }
@@ -68,7 +93,7 @@ __device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) 
     const Band range = blocks(p, at, ROWS, KEYS);
     const float* const keys = (const float*)p.k + at.key_row * p.head_size;
     const float* const values = (const float*)p.v + at.key_row * p.head_size;
-    const int x = threadIdx.x % LANES, y = threadIdx.x / LANES;
+    const int x = lane_of_row(threadIdx.x % 32), y = row_of_lane(threadIdx.x % 32) + threadIdx.x / 32 * (32 / LANES);
     const int certain_low = band(p, at.first + ROWS - 1, at.length).low, certain_high = band(p, at.first, at.length).high;
     const float scale = BIAS == 0 ? p.scale : 1.0f;
 
@@ -88,7 +113,7 @@ __device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) 
         const bool more = n + 1 < range.high;
         arrived<1>();
         float s[EACH][COLUMNS] = {};
-#pragma unroll 4
+#pragma unroll SCORE_STEPS
         for (int d = 0; d < HEAD; d += 4) {
             float4 b[COLUMNS];
 #pragma unroll
@@ -124,8 +149,7 @@ __device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) 
             float top = largest[r];
 #pragma unroll
             for (int c = 0; c < COLUMNS; ++c) top = most(top, s[r][c]);
-#pragma unroll
-            for (int step = LANES / 2; step > 0; step /= 2) top = most(top, __shfl_xor_sync(0xffffffff, top, step));
+            top = over_row(top, [](const float a, const float b) { return most(a, b); });
             const float base = reference(top) * scale;
             old[r] = exp2_fast(fmaf(largest[r], scale, -base));
             largest[r] = top;
@@ -142,7 +166,7 @@ __device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) 
         arrived<1>();
         // Sums of a block are short, and so are their errors.
         float part[EACH][WIDTH] = {};
-#pragma unroll 2
+#pragma unroll VALUE_STEPS
         for (int j = 0; j < KEYS; j += 4) {
             float4 a[EACH];
 #pragma unroll
@@ -179,8 +203,7 @@ __device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) 
 
 #pragma unroll
     for (int r = 0; r < EACH; ++r) {
-#pragma unroll
-        for (int step = LANES / 2; step > 0; step /= 2) sum[r] += __shfl_xor_sync(0xffffffff, sum[r], step);
+        sum[r] = over_row(sum[r], [](const float a, const float b) { return a + b; });
         const int query = at.first + y + 16 * r;
         if (query >= p.queries) continue;
         const float factor = sum[r] > 0.0f || sum[r] != sum[r] ? 1.0f / sum[r] : 0.0f;
