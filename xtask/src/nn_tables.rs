@@ -1,13 +1,14 @@
-//! The tables of docs/nn.md, from the newest `bench/results/nn-*.json`.
+//! The tables of docs/nn.md, from the newest `bench/results/cores-nn-*.json` and `bench/results/nn-*.json`.
 //!
-//! `bench/nn_gpu.py` writes that file: our figures, those of other libraries, and the kernels of attention, of one session on one device.
+//! `cargo xtask bench --peers --only attention --only transformer_layer --json FILE` writes the first. `bench/nn_gpu.py` writes the second: our figures,
+//! those of other libraries, and the kernels of attention, of one session on one device.
 
 use std::fmt::Write as _;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use crate::performance::{newest, text};
+use crate::performance::{cpu_table, newest, text};
 
 const PAGE: &str = "docs/nn.md";
 const BEGIN: &str = "<!-- nn:begin -->";
@@ -25,15 +26,37 @@ const MEMORY: &str = "memory of attention bf16 2x16x16384x128 causal";
 
 /// The page with its tables, if there is a result to make them of.
 pub fn page() -> Result<Option<(String, String)>> {
-    let Some((path, document)) = newest("nn-")? else { return Ok(None) };
+    let mut tables = String::new();
+    if let Some((path, document)) = newest("cores-nn-")? {
+        tables += &cores(&path, &document);
+    }
+    if let Some((path, document)) = newest("nn-")? {
+        tables += &device(&path, &document);
+    }
+    if tables.is_empty() {
+        return Ok(None);
+    }
     let page = std::fs::read_to_string(crate::workspace::root().join(PAGE)).context("could not read docs/nn.md")?;
     let (before, rest) = page.split_once(BEGIN).context("docs/nn.md has no nn:begin mark")?;
     let (_, after) = rest.split_once(END).context("docs/nn.md has no nn:end mark")?;
-    let tables = tables(&path, &document);
     Ok(Some((PAGE.to_string(), format!("{before}{BEGIN}\n{tables}{END}{after}"))))
 }
 
-fn tables(path: &str, document: &Value) -> String {
+/// On the host, beside PyTorch.
+fn cores(path: &str, document: &Value) -> String {
+    format!(
+        "On {} cores of an {} ({}), from [{path}](../{path}): `{}`, PyTorch {}.\n\n{}\n",
+        document["threads"],
+        text(&document["processor"]),
+        text(&document["versions"]["crossover"]).rsplit(' ').next().unwrap_or_default(),
+        text(&document["command"]),
+        text(&document["versions"]["torch"]),
+        cpu_table(document),
+    )
+}
+
+/// On a GPU.
+fn device(path: &str, document: &Value) -> String {
     let mut out = format!(
         "From [{path}](../{path}), {} at commit {}, PyTorch {}.\n\n",
         text(&document["device"]),

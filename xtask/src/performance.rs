@@ -97,7 +97,7 @@ fn origin(path: &str, document: &Value) -> String {
 }
 
 /// Ours beside the best peer, one row per workload.
-fn cpu_table(document: &Value) -> String {
+pub(crate) fn cpu_table(document: &Value) -> String {
     let mut out = String::from(
         "| work | Crossover | best peer | ratio | bar | met |\n| --- | --- | --- | --- | --- | --- |\n",
     );

@@ -10,6 +10,7 @@ use crossover::{
     nn::{self, Attention, Embedding, LayerNorm, Module, TransformerLayer},
     random,
 };
+use crossover_cuda::Gpu;
 use crossover_runtime::Backend;
 
 use crate::{Result, report::Report, setup::Setup};
@@ -67,6 +68,34 @@ impl Model {
     }
 }
 
+/// One layer, and the logits, each by itself: what the whole should take.
+fn parts(gpu: &Gpu, model: &Model, report: &mut Report) -> Result<()> {
+    let x = random::normal::<f32>(&Key::new(4), [BATCH, LENGTH, SIZE]).astype(DType::BF16);
+    x.eval()?;
+    let layer = median(gpu, &|| model.layers[0].forward(&x))?;
+    report.figure("model: one layer", &[("ms", layer), ("all_ms", layer * LAYERS as f64)]);
+    let logits = median(gpu, &|| nn::linear(&x, &model.tokens.weight, None))?;
+    report.figure("model: logits", &[("ms", logits)]);
+    Ok(())
+}
+
+/// The median milliseconds of a few rounds, from the call until the device is done.
+fn median(gpu: &Gpu, work: &dyn Fn() -> Array) -> Result<f64> {
+    let mut times = Vec::new();
+    for round in 0..=ROUNDS {
+        gpu.synchronise()?;
+        let start = Instant::now();
+        work().eval()?;
+        gpu.synchronise()?;
+        // The first compiles kernels and tries algorithms.
+        if round > 0 {
+            times.push(start.elapsed().as_secs_f64() * 1e3);
+        }
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[ROUNDS / 2])
+}
+
 /// On a backend of its own, whose memory nobody else has used.
 pub fn run(report: &mut Report) -> Result<()> {
     let own = Setup::open()?;
@@ -82,16 +111,8 @@ pub fn run(report: &mut Report) -> Result<()> {
         let finite = seen.isfinite().all(()).item::<bool>()?;
         report.check("logits of the model are numbers", finite, format!("{} parameters", model.size()));
         drop((first, seen));
-        let mut times = Vec::new();
-        for _ in 0..ROUNDS {
-            gpu.synchronise()?;
-            let start = Instant::now();
-            model.forward(&ids).eval()?;
-            gpu.synchronise()?;
-            times.push(start.elapsed().as_secs_f64() * 1e3);
-        }
-        times.sort_by(f64::total_cmp);
-        let (ms, places) = (times[ROUNDS / 2], (BATCH * LENGTH) as f64);
+        let ms = median(gpu, &|| model.forward(&ids))?;
+        let places = (BATCH * LENGTH) as f64;
         let peak = own.cuda.held().map_or(0, |(_, peak)| peak);
         report.figure(
             "model of 1.3e9 parameters bf16 32x2048",
@@ -103,6 +124,7 @@ pub fn run(report: &mut Report) -> Result<()> {
                 ("made_GB", made as f64 / 1e9),
             ],
         );
-        Ok(())
+        // Afterwards: they have memory of their own.
+        parts(gpu, &model, report)
     })
 }
