@@ -21,10 +21,23 @@ use super::{
     simd::{Loops, STRIP, SUMS},
 };
 
-/// Queries that pass by a block of keys before the next block is made ready.
-pub(super) const QUERIES: usize = 512;
+/// Queries that pass by a block of keys before the next block is made ready, at most and at least.
+const QUERIES: usize = 512;
+const FEWEST: usize = 64;
+/// Pieces that keep several threads busy.
+const PIECES: usize = 16;
 /// Keys of a block, unless the caller asks for others.
 pub(super) const KEYS: usize = 256;
+
+/// Queries of a piece: fewer than could be where there are few heads. Bits do not depend on it.
+pub(super) fn queries(heads: usize, queries: usize) -> usize {
+    let mut each = QUERIES;
+    while each > FEWEST && heads * queries.div_ceil(each) < PIECES {
+        each /= 2;
+    }
+    // Pieces of a head are equally long, so that few of them reach into the next.
+    queries.div_ceil(queries.div_ceil(each).max(1)).max(1)
+}
 
 /// What the closure knows beside its operands.
 #[derive(Debug, Clone, Copy)]
@@ -355,5 +368,19 @@ impl<T: Wide> Call<'_, T> {
         let panels = &block.values[low * wide..];
         let product = (whole, columns.min(keys.len() - low), padded);
         loops.product(product, (block.scores, stride), (panels, wide * stride), (out, padded), true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_heads_have_short_pieces() {
+        assert_eq!(queries(12, 1024), 512);
+        assert_eq!(queries(1, 1024), 64);
+        assert_eq!(queries(96, 2048), 512);
+        assert_eq!(queries(32, 700), 350);
+        assert_eq!((queries(4, 1), queries(0, 0), queries(8, 3)), (1, 1, 3));
     }
 }
