@@ -36,7 +36,8 @@ pub fn page() -> Result<Option<(String, String)>> {
     if tables.is_empty() {
         return Ok(None);
     }
-    let page = std::fs::read_to_string(crate::workspace::root().join(PAGE)).context("could not read docs/nn.md")?;
+    let page =
+        std::fs::read_to_string(crate::workspace::root().join(PAGE)).context("could not read docs/nn.md")?;
     let (before, rest) = page.split_once(BEGIN).context("docs/nn.md has no nn:begin mark")?;
     let (_, after) = rest.split_once(END).context("docs/nn.md has no nn:end mark")?;
     Ok(Some((PAGE.to_string(), format!("{before}{BEGIN}\n{tables}{END}{after}"))))
@@ -115,10 +116,14 @@ fn functions(document: &Value) -> String {
          | work | Crossover | CuPy | times faster | best of PyTorch | ratio |\n| --- | --- | --- | --- | --- | --- |\n",
     );
     for name in SEED.into_iter().chain(LAYERS) {
-        let (Some(ms), peers) = (ours(document, name)["ms"].as_f64(), &document["peers"][name]) else { continue };
+        let (Some(ms), peers) = (ours(document, name)["ms"].as_f64(), &document["peers"][name]) else {
+            continue;
+        };
         let cupy = peers["cupy"].as_f64();
         let (theirs, ratio) = best(peers, &["cupy"])
-            .map_or(("-".to_string(), "-".to_string()), |(who, t)| (format!("{who} {t:.4} ms"), format!("{:.2}", t / ms)));
+            .map_or(("-".to_string(), "-".to_string()), |(who, t)| {
+                (format!("{who} {t:.4} ms"), format!("{:.2}", t / ms))
+            });
         let _ = writeln!(
             out,
             "| {} | {ms:.4} ms | {} | {} | {theirs} | {ratio} |",
@@ -146,7 +151,9 @@ fn model(document: &Value) -> String {
         let _ = writeln!(out, "| {name} | {ms:.1} | {rate:.0} | {peak:.2} GB |");
     };
     row(&format!("Crossover, {:.3e} parameters", own["parameters"].as_f64().unwrap_or(f64::NAN)), own);
-    for (who, name) in [("torch", "PyTorch"), ("cudnn", "PyTorch, cuDNN attention"), ("compile", "PyTorch, compiled blocks")] {
+    for (who, name) in
+        [("torch", "PyTorch"), ("cudnn", "PyTorch, cuDNN attention"), ("compile", "PyTorch, compiled blocks")]
+    {
         row(name, &peers[who]);
     }
     let (own, theirs) = (ours(document, MEMORY), &document["peers"][MEMORY]);

@@ -5,9 +5,7 @@
 
 use crossover::{
     Array, DType, keepdims,
-    nn::{
-        Activation, Attention, LayerNorm, Linear, Module, MultiHeadAttention, Norm, TransformerLayer,
-    },
+    nn::{Activation, Attention, LayerNorm, Linear, Module, MultiHeadAttention, Norm, TransformerLayer},
     random::{self, Key},
 };
 

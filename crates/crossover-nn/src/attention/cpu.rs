@@ -266,8 +266,7 @@ impl<T: Wide> Call<'_, T> {
                 // A row that has seen nothing has zeros already.
                 let factor = if sum == 0.0 { 0.0 } else { 1.0 / sum };
                 values.iter_mut().for_each(|x| *x *= factor);
-                let log_sum =
-                    if sum == 0.0 { f32::NEG_INFINITY } else { block.largest[i] * LN_2 + sum.ln() };
+                let log_sum = if sum == 0.0 { f32::NEG_INFINITY } else { block.largest[i] * LN_2 + sum.ln() };
                 give(row + i, values, log_sum);
             }
             row += many;
