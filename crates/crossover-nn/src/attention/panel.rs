@@ -44,7 +44,8 @@ fn turn<const WIDE: usize>(rows: &[f32], size: usize, lines: &mut [[f32; WIDE]])
     }
 }
 
-/// Values as they are: a panel has `wide` columns of up to `most` rows. Columns beyond the last and `whole` rows beyond the last become zeros.
+/// Values as they are: a panel has `wide` columns of up to `most` rows. Columns beyond the last become zeros, and so do rows up to the next
+/// multiple of `wide`.
 pub(super) fn values(rows: &[f32], size: usize, panels: &mut [f32], wide: usize, most: usize) {
     match wide {
         8 => values_of::<8>(rows, size, panels, most),

@@ -103,7 +103,7 @@ impl Loops {
         self.columns
     }
 
-    /// `c = a · b`, or `c += a · b` if `adds`; a row is a multiple of [`rows`](Loops::rows), columns are whole panels. The right operand
+    /// `c = a · b`, or `c += a · b` if `adds`. Rows are a multiple of [`rows`](Loops::rows), columns are whole panels. The right operand
     /// comes with the elements between panels, the others with those between rows.
     pub(super) fn product(
         self,
@@ -129,9 +129,8 @@ impl Loops {
         unsafe { (self.product)(&Product { rows, depth, columns, a, b, c, adds }) }
     }
 
-    /// Makes weights of `rows` rows of `columns` scores, a multiple of [`COLUMNS`]' divisor that panels have: powers of two relative to the
-    /// largest score of each row so far. Sums of weights and of weighted values that were made relative to a smaller one are
-    /// corrected.
+    /// Makes weights of rows of scores, as many as whole panels have columns: powers of two relative to the largest score of each row
+    /// so far. Sums of weights and of weighted values that were made relative to a smaller one are corrected.
     pub(super) fn weigh(
         self,
         (rows, columns): (usize, usize),
