@@ -1,8 +1,10 @@
-"""Attention kernels beside PyTorch's backends on one GPU: `python attention.py FOLDER`, FOLDER as `attention_texts` writes it.
+"""Attention kernels beside PyTorch's backends on one GPU: `python attention.py FOLDER [--json FILE] [--busy]`, FOLDER as `attention_texts` writes it.
 
 Every text is compiled by NVRTC with the library's own flags, checked against float64 on fresh numbers, and timed in turns with PyTorch's flash,
 cuDNN and efficient backends: several calls between two events, medians of rounds, or replays of a graph for small work. `crossover-nn`'s example
 writes the folder: `cargo run -p crossover-nn --example attention_texts -- FOLDER`.
+
+With `--busy` calls are timed as `crossover-gpu-test` times those through arrays: twenty at a time, behind fills of 4 GiB, queued without a pause.
 """
 
 import ctypes
@@ -125,6 +127,25 @@ def error(got, q, k, v, causal):
     return ((got - want).norm() / want.norm()).item()
 
 
+def busy_milliseconds(call, delay=[]):
+    """Twenty calls behind fills that last longer than the host needs to queue them."""
+    if not delay:
+        delay.append(torch.empty(1 << 30, dtype=torch.uint8, device="cuda"))
+    call()
+    times = []
+    for stretch in range(5):
+        for _ in range(4):
+            delay[0].fill_(stretch)
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        for _ in range(20):
+            call()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(start.elapsed_time(end) / 20)
+    return sorted(times)[2]
+
+
 def milliseconds(call):
     """The median of a few rounds; graphs where the host would be what is timed."""
     call()
@@ -160,6 +181,8 @@ def peer(backend, q, k, v, causal):
 def main():
     warnings.simplefilter("ignore")
     folder = pathlib.Path(sys.argv[1])
+    timed = busy_milliseconds if "--busy" in sys.argv else milliseconds
+    rows = []
     torch.zeros(1, device="cuda")
     torch.backends.cuda.matmul.allow_tf32 = False
     for case in json.loads((folder / "texts.json").read_text()):
@@ -184,14 +207,17 @@ def main():
             rounds = {label: [] for label in calls}
             for _ in range(3):
                 for label, call in calls.items():
-                    rounds[label].append(milliseconds(call))
+                    rounds[label].append(timed(call))
             times = {label: sorted(values)[1] for label, values in rounds.items()}
             best = min(value for label, value in times.items() if label != "ours")
             work = 4 * batch * heads * queries * keys * size * (0.5 if causal else 1)
             texts = [f"{label} {value:.4f} ms {work / value / 1e9:.0f} TF err {errors[label]:.1e}" for label, value in times.items()]
             print(f"{name:30} ratio {best / times['ours']:.2f} | " + " | ".join(texts), flush=True)
+            rows.append({"name": name, "TFLOP": work / 1e12, "ms": times, "error": errors})
         except Exception as problem:
             print(f"{name:30} FAILED {problem!r}"[:400], flush=True)
+    if "--json" in sys.argv:
+        pathlib.Path(sys.argv[sys.argv.index("--json") + 1]).write_text(json.dumps({"torch": torch.__version__, "rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 Inputs are fresh random data in every run (the seed is printed and stored). A workload never contains engine code.
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import Callable
 
@@ -150,6 +151,58 @@ def convolve_same(a):
     return full[at[0] : at[0] + x.shape[0], at[1] : at[1] + x.shape[1]]
 
 
+def attention(a):
+    q, k, v = (f64(a[name]) for name in "qkv")
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    return weights / weights.sum(-1, keepdims=True) @ v
+
+
+LAYER = {"batch": 4, "n": 128, "d": 768, "heads": 12}
+
+
+def layer_inputs(rng):
+    """A transformer layer's input and its parameters, by PyTorch's names with `_` for the dots."""
+    d = LAYER["d"]
+    shapes = {
+        "self_attn_in_proj_weight": (3 * d, d),
+        "self_attn_in_proj_bias": (3 * d,),
+        "self_attn_out_proj_weight": (d, d),
+        "self_attn_out_proj_bias": (d,),
+        "linear1_weight": (4 * d, d),
+        "linear1_bias": (4 * d,),
+        "linear2_weight": (d, 4 * d),
+        "linear2_bias": (d,),
+        "norm1_weight": (d,),
+        "norm1_bias": (d,),
+        "norm2_weight": (d,),
+        "norm2_bias": (d,),
+    }
+    out = {"x": normal((LAYER["batch"], LAYER["n"], d))(rng)}
+    for name, shape in shapes.items():
+        # As large as training leaves them: rows of a product keep the size of what goes in.
+        out[name] = normal(shape)(rng) / np.float32(np.sqrt(shape[-1]))
+        if name.startswith("norm"):
+            out[name] += np.float32(1.0 if name.endswith("weight") else 0.0)
+    return out
+
+
+def layer(a):
+    """Norms first, GELU by the error function."""
+    x = f64(a["x"])
+    batch, n, d = x.shape
+    norm = lambda x, name: layer_norm({"x": x, "gamma": f64(a[f"{name}_weight"]), "beta": f64(a[f"{name}_bias"])})
+    linear = lambda x, name: x @ f64(a[f"{name}_weight"]).T + a[f"{name}_bias"]
+    heads = linear(norm(x, "norm1"), "self_attn_in_proj")
+    heads = heads.reshape(batch, n, 3, LAYER["heads"], -1).transpose(2, 0, 3, 1, 4)
+    joined = attention(dict(zip("qkv", heads))).transpose(0, 2, 1, 3).reshape(batch, n, d)
+    x = x + linear(joined, "self_attn_out_proj")
+    inner = linear(norm(x, "norm2"), "linear1")
+    erf = np.vectorize(math.erf, otypes=[np.float64])
+    inner = 0.5 * inner * (1.0 + erf(inner / np.sqrt(2.0)))
+    return x + linear(inner, "linear2")
+
+
 MIB = 1 << 20
 N = 10_000_000
 M = 1_000_000
@@ -269,6 +322,25 @@ WORKLOADS = [
     Workload("eigh", "eigh 500 f64", named(a=symmetric(500)), lambda a: np.linalg.eigvalsh(a["a"]), 1e-10, ratio_bar=0.8, bar_peer="numpy"),
     Workload("svd", "svd 500 f64", named(a=shifted(500)), lambda a: np.linalg.svd(a["a"], compute_uv=False), 1e-10, ratio_bar=0.8, bar_peer="numpy"),
     Workload("solve", "solve 500 f64", named(a=shifted(500), b=normal(500, np.float64)), lambda a: np.linalg.solve(a["a"], a["b"]), 1e-8, ratio_bar=0.8, bar_peer="numpy"),
+    Workload(
+        "attention",
+        "attention 1×12×1024×64 f32",
+        named(q=normal((1, 12, 1024, 64)), k=normal((1, 12, 1024, 64)), v=normal((1, 12, 1024, 64))),
+        attention,
+        1e-5,
+        flops=4 * 12 * 1024 * 1024 * 64,
+        ratio_bar=1.5,
+    ),
+    Workload(
+        "transformer_layer",
+        "transformer layer 4×128×768, 12 heads, f32",
+        layer_inputs,
+        layer,
+        2e-5,
+        # Four products of d² each and two of 4d², and scores and weighted values.
+        flops=2 * 4 * 128 * (12 * 768 * 768 + 2 * 128 * 768),
+        ratio_bar=1.0,
+    ),
     Workload("gelu_5", "GELU of 5 elements f32", named(x=normal(5)), lambda a: gelu(a["x"]), 2e-6, seconds_bar=1.5e-6),
     Workload(
         "tiny_10",

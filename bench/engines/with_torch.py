@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 import functions
 from engines import Engine
-from workloads import SINUSOID_D, sinusoid_frequencies
+from workloads import LAYER, SINUSOID_D, sinusoid_frequencies
 
 
 def expression(a, b):
@@ -49,6 +49,16 @@ def ten_tiny(x, a, b):
     return y
 
 
+def encoder_layer(t):
+    """PyTorch's own layer with the workload's parameters."""
+    size = t["x"].shape[-1]
+    layer = torch.nn.TransformerEncoderLayer(
+        size, LAYER["heads"], 4 * size, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
+    )
+    layer.load_state_dict({name: t[name.replace(".", "_")] for name in layer.state_dict()})
+    return layer.eval()
+
+
 def tensors(i):
     return {name: torch.from_numpy(array) for name, array in i.items()}
 
@@ -56,6 +66,11 @@ def tensors(i):
 def eager(frequencies):
     def make(body):
         return lambda i: {name: (lambda form=form, t=tensors(i): form(t)) for name, form in body.items()}
+
+    def eager_layer(i):
+        t = tensors(i)
+        layer = encoder_layer(t)
+        return {"TransformerEncoderLayer": lambda: layer(t["x"])}
 
     matmul = make({"@": lambda t: t["a"] @ t["b"]})
     return {
@@ -101,6 +116,8 @@ def eager(frequencies):
         "eigh": make({"linalg.eigh": lambda t: torch.linalg.eigh(t["a"])[0]}),
         "svd": make({"linalg.svd": lambda t: torch.linalg.svd(t["a"], full_matrices=False)[1]}),
         "solve": make({"linalg.solve": lambda t: torch.linalg.solve(t["a"], t["b"])}),
+        "attention": make({"F.scaled_dot_product_attention": lambda t: F.scaled_dot_product_attention(t["q"], t["k"], t["v"])}),
+        "transformer_layer": eager_layer,
         "gelu_5": make({"F.gelu": lambda t: F.gelu(t["x"], approximate="tanh")}),
         "tiny_10": make({"plain": lambda t: ten_tiny(t["x"], t["a"], t["b"])}),
     }
@@ -140,8 +157,15 @@ def compiled(frequencies):
 
         return forms
 
+    def compiled_layer(i):
+        t = tensors(i)
+        program = torch.compile(encoder_layer(t), dynamic=False)
+        return {"compile": lambda: program(t["x"])}
+
     return {
         "gelu": make(lambda x: F.gelu(x, approximate="tanh"), "x"),
+        "attention": make(F.scaled_dot_product_attention, "q", "k", "v"),
+        "transformer_layer": compiled_layer,
         "expression": make(expression, "a", "b"),
         "layer_norm": make(lambda x, g, b: F.layer_norm(x, (768,), g, b, 1e-5), "x", "gamma", "beta"),
         "softmax": make(lambda x: torch.softmax(x, -1), "x"),

@@ -13,6 +13,7 @@ mod differential;
 mod examples;
 mod exports;
 mod fuzz;
+mod nn_tables;
 mod nvrtc;
 mod package;
 mod page;

@@ -1,4 +1,4 @@
-//! `cargo xtask performance`: docs/performance.md and the table of the README, from the files under bench/results/.
+//! `cargo xtask performance`: docs/performance.md and the tables of README and docs/nn.md, from the files under bench/results/.
 //!
 //! Every number in those pages is copied from a result file that names its command and commit; nothing is typed by
 //! hand. `cargo xtask check performance` fails when the pages and the files differ.
@@ -8,21 +8,21 @@ use std::{fmt::Write as _, fs, path::PathBuf};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use crate::{step::Finding, workspace};
+use crate::{nn_tables, step::Finding, workspace};
 
 const PAGE: &str = "docs/performance.md";
 const README: &str = "README.md";
 const BEGIN: &str = "<!-- bench:begin -->";
 const END: &str = "<!-- bench:end -->";
 
-/// Writes both pages.
+/// Writes all pages.
 pub fn run() -> Result<bool> {
     write(pages()?)
 }
 
-/// Whether both pages say what the result files say.
+/// Whether all pages say what the result files say.
 pub fn check() -> Result<Finding> {
-    compare(pages()?, "2 pages", "cargo xtask performance")
+    compare(pages()?, "3 pages", "cargo xtask performance")
 }
 
 /// Writes generated files, given by their path in the workspace.
@@ -69,7 +69,9 @@ fn pages() -> Result<Vec<(String, String)>> {
     let (before, rest) = readme.split_once(BEGIN).context("README.md has no bench:begin mark")?;
     let (_, after) = rest.split_once(END).context("README.md has no bench:end mark")?;
     let readme = format!("{before}{BEGIN}\n{}{END}{after}", table);
-    Ok(vec![(PAGE.to_string(), page), (README.to_string(), readme)])
+    let mut all = vec![(PAGE.to_string(), page), (README.to_string(), readme)];
+    all.extend(nn_tables::page()?);
+    Ok(all)
 }
 
 /// The result file of a kind with the latest name, which ends in its date.
@@ -95,7 +97,7 @@ fn origin(path: &str, document: &Value) -> String {
 }
 
 /// Ours beside the best peer, one row per workload.
-fn cpu_table(document: &Value) -> String {
+pub(crate) fn cpu_table(document: &Value) -> String {
     let mut out = String::from(
         "| work | Crossover | best peer | ratio | bar | met |\n| --- | --- | --- | --- | --- | --- |\n",
     );
@@ -163,7 +165,7 @@ fn gpu_text(document: &Value) -> String {
     out
 }
 
-fn text(value: &Value) -> &str {
+pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or("?")
 }
 

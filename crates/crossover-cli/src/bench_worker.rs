@@ -12,7 +12,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
-use crossover::{Array, Complex, DType, Element, Runtime, Side, Simd, fft, linalg, random::Key, signal};
+use crossover::{Array, Complex, DType, Element, Runtime, Side, Simd, fft, linalg, nn, random::Key, signal};
 use serde::Deserialize;
 
 use crate::{decide, expressions, functions};
@@ -38,7 +38,7 @@ struct Workload {
     work: fn(&[Array], u64) -> Array,
 }
 
-const WORKLOADS: [Workload; 30] = [
+const WORKLOADS: [Workload; 32] = [
     Workload { name: "gelu", operands: &["x"], form: "one Map", work: |x, _| x[0].gelu() },
     Workload {
         name: "expression",
@@ -130,6 +130,18 @@ const WORKLOADS: [Workload; 30] = [
         operands: &["a", "b"],
         form: "one Call",
         work: |x, _| linalg::solve(&x[0], &x[1]),
+    },
+    Workload {
+        name: "attention",
+        operands: &["q", "k", "v"],
+        form: "one kernel",
+        work: |x, _| nn::attention(&x[0], &x[1], &x[2]),
+    },
+    Workload {
+        name: "transformer_layer",
+        operands: &expressions::LAYER,
+        form: "one plan",
+        work: |x, _| expressions::transformer_layer(x),
     },
     Workload { name: "gelu_5", operands: &["x"], form: "one Map", work: |x, _| x[0].gelu() },
     Workload {

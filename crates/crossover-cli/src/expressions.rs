@@ -5,11 +5,53 @@
 
 use crossover::{
     Array, DType, keepdims,
+    nn::{Activation, Attention, LayerNorm, Linear, Module, MultiHeadAttention, Norm, TransformerLayer},
     random::{self, Key},
 };
 
 /// Columns of a sinusoidal encoding.
 pub const ENCODING: usize = 512;
+
+/// Operands of [`transformer_layer`]: its input, and its parameters by their names with `_` for the dots.
+pub const LAYER: [&str; 13] = [
+    "x",
+    "self_attn_in_proj_weight",
+    "self_attn_in_proj_bias",
+    "self_attn_out_proj_weight",
+    "self_attn_out_proj_bias",
+    "linear1_weight",
+    "linear1_bias",
+    "linear2_weight",
+    "linear2_bias",
+    "norm1_weight",
+    "norm1_bias",
+    "norm2_weight",
+    "norm2_bias",
+];
+/// Heads of the layer.
+const HEADS: usize = 12;
+
+/// A transformer layer with norms first and GELU by the error function, of the operands that [`LAYER`] names.
+pub fn transformer_layer(x: &[Array]) -> Array {
+    let linear = |at: usize| Linear { weight: x[at].clone(), bias: Some(x[at + 1].clone()) };
+    let norm = |at: usize| LayerNorm { weight: x[at].clone(), bias: Some(x[at + 1].clone()), epsilon: 1e-5 };
+    let layer = TransformerLayer {
+        self_attn: MultiHeadAttention {
+            in_proj_weight: x[1].clone(),
+            in_proj_bias: Some(x[2].clone()),
+            out_proj: linear(3),
+            heads: HEADS,
+            options: Attention::new(),
+        },
+        linear1: linear(5),
+        linear2: linear(7),
+        norm1: norm(9),
+        norm2: norm(11),
+        norm: Norm::Pre,
+        activation: Activation::GeluExact,
+    };
+    layer.forward(&x[0])
+}
 
 /// a·b + √a − b/2.
 pub fn expression(a: &Array, b: &Array) -> Array {

@@ -153,7 +153,15 @@ pub fn linear(x: &Array, weight: &Array, bias: Option<&Array>) -> Array {
     if let Err(what) = check_linear(x, weight, bias) {
         return Array::refused("linear", what);
     }
-    let out = x.matmul(&weight.t());
+    let out = match x.shape().dims() {
+        // One product of all rows: a product for each of the leading axes would prepare the weight again and again.
+        [lead @ .., inputs] if lead.len() > 1 => {
+            let rows: usize = lead.iter().product();
+            let dims: Vec<i64> = lead.iter().chain(&weight.shape().dims()[..1]).map(|&n| n as i64).collect();
+            x.reshape([rows as i64, *inputs as i64]).matmul(&weight.t()).reshape(dims)
+        }
+        _ => x.matmul(&weight.t()),
+    };
     match bias {
         Some(bias) => out + bias,
         None => out,

@@ -155,6 +155,7 @@ fn cases() -> Vec<(&'static str, Case)> {
         ("plain", base()),
         ("one key", Case::new([1, 1, 3, 8], 1, 1)),
         ("many blocks", Case::new([1, 2, 300, 16], 2, 290)),
+        ("many pieces", Case { causal: true, ..Case::new([1, 1, 700, 40], 1, 650) }),
         ("odd head", Case::new([1, 2, 9, 13], 2, 40)),
         ("shared heads", Case::new([2, 6, 20, 32], 2, 33)),
         ("one head of keys", Case::new([1, 5, 20, 64], 1, 70)),
@@ -222,6 +223,24 @@ fn bits_do_not_depend_on_threads() {
     };
     let one = run(1);
     assert!(one.iter().zip(run(2)).all(|(a, b)| a.to_bits() == b.to_bits()));
+}
+
+#[test]
+fn bits_do_not_depend_on_the_queries_beside() {
+    let q = random::normal::<f32>(&Key::new(1), [1, 2, 1100, 24]);
+    let [k, v] = [2, 3].map(|seed| random::normal::<f32>(&Key::new(seed), [1, 2, 333, 24]));
+    let whole = attention(&q, &k, &v);
+    for (from, to) in [(0, 1), (513, 640), (1000, 1100)] {
+        let part = attention(&q.slice(s![.., .., from..to]), &k, &v).to_vec::<f32>().unwrap();
+        let want = whole.slice(s![.., .., from..to]).to_vec::<f32>().unwrap();
+        assert!(part.iter().zip(want).all(|(a, b)| a.to_bits() == b.to_bits()), "{from}..{to}");
+    }
+    // A window that moves on: blocks of keys are the same for queries of every piece.
+    let window = Attention::new().window(40, 0);
+    let [k, v] = [4, 5].map(|seed| random::normal::<f32>(&Key::new(seed), [1, 2, 1100, 24]));
+    let whole = window.call(&q, &k, &v).slice(s![.., .., 700..]).to_vec::<f32>().unwrap();
+    let part = window.call(&q.slice(s![.., .., 700..]), &k, &v).to_vec::<f32>().unwrap();
+    assert!(part.iter().zip(whole).all(|(a, b)| a.to_bits() == b.to_bits()));
 }
 
 #[test]

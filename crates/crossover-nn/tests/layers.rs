@@ -56,6 +56,19 @@ fn a_forward_pass_is_one_plan() {
 }
 
 #[test]
+fn a_linear_map_is_one_product_of_all_rows() {
+    let x = Array::ones::<f32>([2, 3, 7, 4]);
+    let layer = Linear::new(&Key::new(1), 4, 5);
+    layer.settle().unwrap();
+    let y = layer.forward(&x);
+    let plan = y.explain().unwrap();
+    assert!(plan.contains("matmul  [42, 5]"), "{plan}");
+    assert_eq!(y.shape().dims(), [2, 3, 7, 5]);
+    let empty = layer.forward(&Array::ones::<f32>([2, 0, 4]));
+    assert_eq!(empty.to_vec::<f32>().unwrap(), []);
+}
+
+#[test]
 fn files_that_do_not_fit_are_told_and_change_nothing() {
     let path = std::env::temp_dir().join(format!("crossover-nn-{}.safetensors", std::process::id()));
     let saved = Linear::new(&Key::new(1), 4, 3);

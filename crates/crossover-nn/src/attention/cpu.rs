@@ -1,7 +1,12 @@
 //! Attention on the CPU: blocks of keys pass by blocks of queries, and softmax is corrected as larger scores appear.
 //!
-//! What always holds: memory beyond operands and result is one block of keys and values and the rows of one piece; a query that
-//! sees no key gets zeros; bits do not depend on the number of threads.
+//! What always holds: memory beyond operands and result is one block of keys and values and the rows of one piece, for each
+//! thread; a query that sees no key gets zeros; bits do not depend on the number of threads, nor on how queries are cut into pieces.
+
+use std::{
+    f32::consts::{LN_2, LOG2_E},
+    ops::Range,
+};
 
 use crossover_core::{
     DType, Element, Result,
@@ -10,16 +15,29 @@ use crossover_core::{
 use half::{bf16, f16, slice::HalfFloatSliceExt};
 
 use super::{
+    panel,
+    scratch::Scratch,
     shape::{Band, Dims},
-    simd::{COLUMNS, Loops, ROWS},
+    simd::{Loops, STRIP, SUMS},
 };
 
-/// Queries that pass by a block of keys before the next block is made ready.
-pub(super) const QUERIES: usize = 256;
-/// Queries whose scores are in the first-level cache at a time.
-const STRIP: usize = 32;
+/// Queries that pass by a block of keys before the next block is made ready, at most and at least.
+const QUERIES: usize = 512;
+const FEWEST: usize = 64;
+/// Pieces that keep several threads busy.
+const PIECES: usize = 16;
 /// Keys of a block, unless the caller asks for others.
-pub(super) const KEYS: usize = 128;
+pub(super) const KEYS: usize = 256;
+
+/// Queries of a piece: fewer than could be where there are few heads. Bits do not depend on it.
+pub(super) fn queries(heads: usize, queries: usize) -> usize {
+    let mut each = QUERIES;
+    while each > FEWEST && heads * queries.div_ceil(each) < PIECES {
+        each /= 2;
+    }
+    // Pieces of a head are equally long, so that few of them reach into the next.
+    queries.div_ceil(queries.div_ceil(each).max(1)).max(1)
+}
 
 /// What the closure knows beside its operands.
 #[derive(Debug, Clone, Copy)]
@@ -48,13 +66,14 @@ pub(super) enum Bias {
 
 /// Elements that can be widened.
 trait Wide: Element {
-    fn widen(from: &[Self], to: &mut [f32]);
+    /// Them as `f32`: where they are, if they are that already, or in `room`, which is as long then.
+    fn widened<'a>(from: &'a [Self], room: &'a mut [f32]) -> &'a [f32];
     fn narrow(from: f32) -> Self;
 }
 
 impl Wide for f32 {
-    fn widen(from: &[f32], to: &mut [f32]) {
-        to.copy_from_slice(from);
+    fn widened<'a>(from: &'a [f32], _: &'a mut [f32]) -> &'a [f32] {
+        from
     }
     fn narrow(from: f32) -> f32 {
         from
@@ -62,8 +81,9 @@ impl Wide for f32 {
 }
 
 impl Wide for f16 {
-    fn widen(from: &[f16], to: &mut [f32]) {
-        from.convert_to_f32_slice(to);
+    fn widened<'a>(from: &'a [f16], room: &'a mut [f32]) -> &'a [f32] {
+        from.convert_to_f32_slice(room);
+        room
     }
     fn narrow(from: f32) -> f16 {
         f16::from_f32(from)
@@ -71,8 +91,9 @@ impl Wide for f16 {
 }
 
 impl Wide for bf16 {
-    fn widen(from: &[bf16], to: &mut [f32]) {
-        from.convert_to_f32_slice(to);
+    fn widened<'a>(from: &'a [bf16], room: &'a mut [f32]) -> &'a [f32] {
+        from.convert_to_f32_slice(room);
+        room
     }
     fn narrow(from: f32) -> bf16 {
         bf16::from_f32(from)
@@ -94,8 +115,9 @@ impl Extra<'_> {
             Extra::None => {}
             Extra::Added(values, strides) => {
                 let from = start(strides);
+                // Scores are exponents of two.
                 for (i, x) in row.iter_mut().enumerate() {
-                    *x += values[from + i * strides[3]];
+                    *x += values[from + i * strides[3]] * LOG2_E;
                 }
             }
             Extra::Mask(values, strides) => {
@@ -188,162 +210,176 @@ struct Call<'a, T> {
     loops: Loops,
 }
 
-/// Rows that are being computed. Rows are padded to whole tiles.
-struct Block {
-    /// Scaled queries, sums of weighted values, largest scores and sums of weights.
-    q: Vec<f32>,
-    out: Vec<f32>,
-    largest: Vec<f32>,
-    sum: Vec<f32>,
-    /// Keys with axes exchanged, values, and scores of a strip.
-    keys: Vec<f32>,
-    values: Vec<f32>,
-    scores: Vec<f32>,
+/// Rows that are being computed, and the keys that pass by.
+struct Block<'a> {
+    /// Scaled queries, and sums of weighted values, of rows that are padded to whole tiles.
+    q: &'a mut [f32],
+    out: &'a mut [f32],
+    /// The largest score of each row, and its partial sums of weights.
+    largest: &'a mut [f32],
+    sums: &'a mut [f32],
+    /// Panels of keys with axes exchanged, and of values.
+    keys: &'a mut [f32],
+    values: &'a mut [f32],
+    /// Of a strip of queries.
+    scores: &'a mut [f32],
+    /// Elements of 16 bits as `f32`; nothing for those that are.
+    wide: &'a mut [f32],
+}
+
+/// A head's queries that pass by together.
+#[derive(Clone, Copy)]
+struct Rows {
+    batch: usize,
+    head: usize,
+    /// The first.
+    query: usize,
+    /// Keys of the batch.
+    length: usize,
 }
 
 impl<T: Wide> Call<'_, T> {
     /// Computes `count` rows from `start` on, and hands each on with its log-sum-exp.
     fn rows(&self, start: usize, count: usize, give: &mut dyn FnMut(usize, &[f32], f32)) {
+        let sizes = self.sizes();
+        let mut scratch = Scratch::take(sizes.iter().sum());
+        let mut parts = scratch.parts(sizes).into_iter();
+        let mut next = || parts.next().expect("as many parts as sizes");
+        let mut block = Block {
+            q: next(),
+            out: next(),
+            largest: next(),
+            sums: next(),
+            keys: next(),
+            values: next(),
+            scores: next(),
+            wide: next(),
+        };
         let (mut row, end) = (start, start + count);
-        let mut block = None;
         while row < end {
             let query = row % self.dims.queries;
             let many = QUERIES.min(end - row).min(self.dims.queries - query);
-            let block = block.get_or_insert_with(|| self.block());
-            self.pass(block, row / self.dims.queries, query, many);
+            self.pass(&mut block, row / self.dims.queries, query, many);
             for i in 0..many {
-                let (sum, largest) = (block.sum[i], block.largest[i]);
+                let sum: f32 = block.sums[i * SUMS..][..SUMS].iter().sum();
                 let values = &mut block.out[i * self.padded()..][..self.dims.head_size];
                 // A row that has seen nothing has zeros already.
                 let factor = if sum == 0.0 { 0.0 } else { 1.0 / sum };
                 values.iter_mut().for_each(|x| *x *= factor);
-                let log_sum = if sum == 0.0 { f32::NEG_INFINITY } else { largest + sum.ln() };
+                let log_sum = if sum == 0.0 { f32::NEG_INFINITY } else { block.largest[i] * LN_2 + sum.ln() };
                 give(row + i, values, log_sum);
             }
             row += many;
         }
     }
 
-    /// Columns of values and of results, padded.
+    /// Columns of values and of results, padded to whole panels.
     fn padded(&self) -> usize {
-        self.dims.head_size.next_multiple_of(COLUMNS)
+        self.dims.head_size.next_multiple_of(self.loops.columns())
     }
 
-    fn block(&self) -> Block {
+    /// Numbers of each part of a [`Block`], in its order.
+    fn sizes(&self) -> [usize; 8] {
         let (size, padded, keys) = (self.dims.head_size, self.padded(), self.settings.keys);
-        Block {
-            q: vec![0.0; QUERIES * size],
-            out: vec![0.0; QUERIES * padded],
-            largest: vec![0.0; QUERIES],
-            sum: vec![0.0; QUERIES],
-            keys: vec![0.0; size * keys],
-            values: vec![0.0; keys * padded],
-            scores: vec![0.0; STRIP * keys],
-        }
+        let rows = QUERIES.min(self.dims.queries).next_multiple_of(STRIP);
+        // Elements of 32 bits are read where they are.
+        let wide = if T::DTYPE == DType::F32 { 0 } else { keys.max(QUERIES) * size };
+        [rows * size, rows * padded, rows, rows * SUMS, size * keys, padded * keys, STRIP * keys, wide]
     }
 
     /// Lets all blocks of keys pass by queries of a head.
-    fn pass(&self, block: &mut Block, both: usize, query: usize, many: usize) {
+    fn pass(&self, block: &mut Block<'_>, both: usize, query: usize, many: usize) {
         let (dims, band) = (&self.dims, &self.settings.band);
         let (batch, head) = (both / dims.heads, both % dims.heads);
         let length = self.lengths.map_or(dims.keys, |all| (all[batch].max(0) as usize).min(dims.keys));
+        let rows = Rows { batch, head, query, length };
         let size = dims.head_size;
         let from = (both * dims.queries + query) * size;
-        T::widen(&self.q[from..from + many * size], &mut block.q[..many * size]);
-        block.q[..many * size].iter_mut().for_each(|x| *x *= self.settings.scale);
-        block.q[many * size..many.next_multiple_of(ROWS) * size].fill(0.0);
-        block.out[..many.next_multiple_of(ROWS) * self.padded()].fill(0.0);
-        block.largest[..many].fill(f32::NEG_INFINITY);
-        block.sum[..many].fill(0.0);
+        let whole = many.next_multiple_of(STRIP);
+        let scale = self.settings.scale * LOG2_E;
+        let room = block.wide.get_mut(..many * size).unwrap_or_default();
+        let given = T::widened(&self.q[from..from + many * size], room);
+        block.q.iter_mut().zip(given).for_each(|(q, x)| *q = x * scale);
+        block.q[many * size..whole * size].fill(0.0);
+        block.out[..whole * self.padded()].fill(0.0);
+        block.largest[..whole].fill(f32::NEG_INFINITY);
+        block.sums[..whole * SUMS].fill(0.0);
         let low = band.keys(dims, query, length).start;
         let high = band.keys(dims, query + many - 1, length).end;
         let start = (batch * (dims.heads / dims.group) + head / dims.group) * dims.keys;
-        let mut first = low;
+        // Blocks start at the same keys for all queries, so that a query's sums do not depend on those beside it.
+        let mut first = low / self.settings.keys * self.settings.keys;
         while first < high {
             let count = self.settings.keys.min(high - first);
             self.fetch(block, start + first, count);
             for strip in (0..many).step_by(STRIP) {
-                let rows = STRIP.min(many - strip);
-                self.strip(block, [batch, head, query], strip..strip + rows, first..first + count, length);
+                self.strip(block, &rows, strip..many.min(strip + STRIP), first..first + count);
             }
             first += count;
         }
     }
 
-    /// Makes a block of keys and values ready.
-    fn fetch(&self, block: &mut Block, row: usize, count: usize) {
-        let (size, padded, keys) = (self.dims.head_size, self.padded(), self.settings.keys);
-        // Values come first: their room holds the keys before these are turned.
-        let room = &mut block.values[..count * size];
-        T::widen(&self.k[row * size..(row + count) * size], room);
-        // In squares that stay in the first-level cache.
-        const SIDE: usize = 16;
-        for k in (0..count).step_by(SIDE) {
-            for d in (0..size).step_by(SIDE) {
-                for d in d..(d + SIDE).min(size) {
-                    let to = &mut block.keys[d * keys + k..][..SIDE.min(count - k)];
-                    for (i, to) in to.iter_mut().enumerate() {
-                        *to = room[(k + i) * size + d];
-                    }
-                }
-            }
-        }
-        for i in 0..count {
-            let from = &self.v[(row + i) * size..(row + i + 1) * size];
-            let to = &mut block.values[i * padded..(i + 1) * padded];
-            T::widen(from, &mut to[..size]);
-            to[size..].fill(0.0);
-        }
-        // What is beyond the end weighs nothing, but must be a number.
-        for d in 0..size {
-            block.keys[d * keys + count..(d + 1) * keys].fill(0.0);
-        }
-        block.values[count * padded..].fill(0.0);
+    /// Makes a block of keys and values ready. What is beyond the last weighs nothing, but is a number.
+    fn fetch(&self, block: &mut Block<'_>, row: usize, count: usize) {
+        let (size, wide) = (self.dims.head_size, self.loops.columns());
+        let range = row * size..(row + count) * size;
+        let room = block.wide.get_mut(..range.len()).unwrap_or_default();
+        panel::keys(T::widened(&self.k[range.clone()], room), size, block.keys, wide);
+        panel::values(T::widened(&self.v[range], room), size, block.values, wide, self.settings.keys);
     }
 
     /// Scores, weights and weighted values of a strip of queries and a block of keys.
-    fn strip(
-        &self,
-        block: &mut Block,
-        [batch, head, query]: [usize; 3],
-        rows: std::ops::Range<usize>,
-        keys: std::ops::Range<usize>,
-        length: usize,
-    ) {
-        let (size, padded, stride) = (self.dims.head_size, self.padded(), self.settings.keys);
-        let whole = rows.len().next_multiple_of(ROWS);
-        let columns = keys.len().next_multiple_of(COLUMNS);
-        let scores = &mut block.scores[..whole * stride];
-        scores.fill(0.0);
+    fn strip(&self, block: &mut Block<'_>, all: &Rows, rows: Range<usize>, keys: Range<usize>) {
+        let (dims, loops, stride) = (&self.dims, self.loops, self.settings.keys);
+        let (size, padded, wide) = (dims.head_size, self.padded(), loops.columns());
+        let seen = |row: usize| {
+            let seen = self.settings.band.keys(dims, all.query + row, all.length);
+            let inside = |key: usize| key.clamp(keys.start, keys.end) - keys.start;
+            inside(seen.start)..inside(seen.end)
+        };
+        // Whole panels that some query of the strip sees.
+        let low = seen(rows.start).start / wide * wide;
+        let high = seen(rows.end - 1).end.next_multiple_of(wide);
+        if low >= high {
+            return;
+        }
+        let columns = high - low;
+        let whole = rows.len().next_multiple_of(loops.rows());
         let q = &block.q[rows.start * size..];
-        self.loops.product((whole, size, columns), (q, size), (&block.keys, stride), (scores, stride));
+        let panels = &block.keys[low * size..];
+        let product = (whole, size, columns);
+        loops.product(product, (q, size), (panels, wide * size), (block.scores, stride), false);
         for (i, row) in rows.clone().enumerate() {
-            let scores = &mut scores[i * stride..][..columns];
-            let seen = self.settings.band.keys(&self.dims, query + row, length);
-            let low = seen.start.clamp(keys.start, keys.end) - keys.start;
-            let high = seen.end.clamp(keys.start, keys.end) - keys.start;
-            if low >= high {
-                scores.fill(0.0);
+            let seen = seen(row);
+            let scores = &mut block.scores[i * stride..][..columns];
+            if seen.is_empty() {
+                scores.fill(f32::NEG_INFINITY);
                 continue;
             }
-            scores[..low].fill(f32::NEG_INFINITY);
-            scores[high..].fill(f32::NEG_INFINITY);
-            self.extra.apply(&mut scores[low..high], [batch, head, query + row, keys.start + low]);
-            let before = block.largest[row];
-            let largest = before.max(self.loops.largest(scores));
-            // A row that sees only what a mask hides weighs nothing, and a NaN stays one.
-            let reference = if largest == f32::NEG_INFINITY { 0.0 } else { largest };
-            let sum = self.loops.weigh(scores, reference);
-            if largest > before {
-                let old = (before - largest).exp();
-                block.sum[row] *= old;
-                block.out[row * padded..][..padded].iter_mut().for_each(|x| *x *= old);
-                block.largest[row] = largest;
-            }
-            block.sum[row] += sum;
+            scores[..seen.start - low].fill(f32::NEG_INFINITY);
+            scores[seen.end - low..].fill(f32::NEG_INFINITY);
+            let at = [all.batch, all.head, all.query + row, keys.start + seen.start];
+            self.extra.apply(&mut scores[seen.start - low..seen.end - low], at);
         }
         let out = &mut block.out[rows.start * padded..];
-        let depth = keys.len();
-        self.loops.product((whole, depth, padded), (scores, stride), (&block.values, padded), (out, padded));
+        let (largest, sums) = (&mut block.largest[rows.start..], &mut block.sums[rows.start * SUMS..]);
+        loops.weigh((rows.len(), columns), (block.scores, stride), largest, sums, (out, padded));
+        let panels = &block.values[low * wide..];
+        let product = (whole, columns.min(keys.len() - low), padded);
+        loops.product(product, (block.scores, stride), (panels, wide * stride), (out, padded), true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_heads_have_short_pieces() {
+        assert_eq!(queries(12, 1024), 512);
+        assert_eq!(queries(1, 1024), 64);
+        assert_eq!(queries(96, 2048), 512);
+        assert_eq!(queries(32, 700), 350);
+        assert_eq!((queries(4, 1), queries(0, 0), queries(8, 3)), (1, 1, 3));
     }
 }

@@ -81,7 +81,10 @@ fn make(kind: Kind) -> crossover_core::Result<CustomKernel> {
             let width = dims.head_size + usize::from(what.packed);
             Ok(Shape::from([dims.batch, dims.heads, dims.queries, width]))
         })
-        .pieces(|_, out| cpu::QUERIES.min(out.dims()[2].max(1)) * out.dims()[3].max(1))
+        .pieces(|_, out| match *out.dims() {
+            [batch, heads, queries, width] => cpu::queries(batch * heads, queries) * width.max(1),
+            _ => out.size().max(1),
+        })
         .work(move |inputs, _| {
             let Ok(dims) = Dims::new(inputs[0], inputs[1], inputs[2]) else { return Work::default() };
             let scores = (dims.rows() * dims.seen(band)) as u64;

@@ -5,6 +5,8 @@
 
 mod cpu;
 mod kernel;
+mod panel;
+mod scratch;
 mod shape;
 mod simd;
 mod text;

@@ -101,7 +101,7 @@ impl Text {
                 (self.rows() + 4 * keys) * row
             }
             Form::Exact { each, keys, .. } => {
-                4 * ((16 * each + 2 * keys) * (head + 4) + 16 * each * (keys + 4))
+                4 * ((16 * each + 2 * keys) * (head + 4) + 16 * each * (keys + 8))
             }
             Form::Hopper { consumers } => {
                 let rows = self.rows();

@@ -2,27 +2,82 @@
 //
 // Launch: a block of 16 * LANES threads for 16 * EACH queries of a head, one split of the keys. Shared memory: SHARED_BYTES. q, k, v start at
 // multiples of 16 bytes. A thread computes EACH rows of KEYS / LANES scores and of HEAD / LANES results; scores pass through shared memory.
+// Values are copied while scores are computed, and the next keys while values are weighed.
 
 constexpr int THREADS = 16 * LANES;
 constexpr int ROWS = 16 * EACH;
 constexpr int STRIDE = HEAD + 4;
-constexpr int SCORES = KEYS + 4;
+// Four rows of a warp's weights lie in different banks.
+constexpr int SCORES = KEYS + 8;
 constexpr int COLUMNS = KEYS / LANES;
 constexpr int WIDTH = HEAD / LANES;
 // Neighbouring columns of results that a thread has.
 constexpr int SIDE = WIDTH % 4 == 0 ? 4 : 2;
+// Steps of both products that are one run of instructions: measured.
+constexpr int SCORE_STEPS = LANES == 8 ? 2 : 8;
+constexpr int VALUE_STEPS = LANES == 8 ? 2 : 4;
 
-// Copies `count` rows from row `first` on; rows and columns beyond the end are zeros.
+// Sixteen bytes, or zeros, to shared memory; they are there after `arrived`.
+__device__ __forceinline__ void copy16(float* to, const float* from, const bool inside) {
+#if __CUDA_ARCH__ >= 800
+    const unsigned int address = (unsigned int)__cvta_generic_to_shared(to);
+    const int bytes = inside ? 16 : 0;
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes) : "memory");
+#else
+    float4 value = {0.0f, 0.0f, 0.0f, 0.0f};
+    if (inside) value = *(const float4*)from;
+    *(float4*)to = value;
+#endif
+}
+
+// Copies so far are one group.
+__device__ __forceinline__ void leave() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+// Waits until all groups but the last `LATER` have arrived, those of other threads too.
+template <int LATER>
+__device__ __forceinline__ void arrived() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(LATER) : "memory");
+#endif
+    __syncthreads();
+}
+
+// Starts to copy `count` rows from row `first` on; rows and columns beyond the end are zeros.
 __device__ __forceinline__ void fetch(
     float* to, const float* from, const int first, const int end, const int count, const int size)
 {
     constexpr int CHUNKS = HEAD / 4;
     for (int i = threadIdx.x; i < count * CHUNKS; i += THREADS) {
         const int row = i / CHUNKS, column = i % CHUNKS * 4;
-        float4 value = {0.0f, 0.0f, 0.0f, 0.0f};
-        if (first + row < end && column < size) value = *(const float4*)(from + (long long)(first + row) * size + column);
-        *(float4*)(to + row * STRIDE + column) = value;
+        const bool inside = first + row < end && column < size;
+        copy16(to + row * STRIDE + column, from + (inside ? (long long)(first + row) * size + column : 0), inside);
     }
+}
+
+// Which lanes of a warp compute a row: all whose bits outside ROW_BITS are equal. Neighbouring lanes read from few rows of either operand then, and
+// reads of 16 bytes are served in fewer steps than with eight neighbours along a row.
+constexpr int ROW_BITS = LANES == 8 ? 0b01101 : 0b11110;
+
+// The place of a lane along its row, and the row.
+__device__ __forceinline__ int lane_of_row(const int lane) {
+    return LANES == 8 ? (lane & 1) | (lane >> 1 & 6) : lane >> 1;
+}
+__device__ __forceinline__ int row_of_lane(const int lane) {
+    return LANES == 8 ? (lane >> 1 & 1) | (lane >> 3 & 2) : lane & 1;
+}
+
+// A number of each lane of a row, joined.
+template <typename Join>
+__device__ __forceinline__ float over_row(float value, const Join join) {
+#pragma unroll
+    for (int bit = 1; bit < 32; bit *= 2) {
+        if (ROW_BITS & bit) value = join(value, __shfl_xor_sync(0xffffffff, value, bit));
+    }
+    return value;
 }
 
 __device__ __forceinline__ float dot(const float4 a, const float4 b, const float c) {
@@ -38,7 +93,7 @@ __device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) 
     const Band range = blocks(p, at, ROWS, KEYS);
     const float* const keys = (const float*)p.k + at.key_row * p.head_size;
     const float* const values = (const float*)p.v + at.key_row * p.head_size;
-    const int x = threadIdx.x % LANES, y = threadIdx.x / LANES;
+    const int x = lane_of_row(threadIdx.x % 32), y = row_of_lane(threadIdx.x % 32) + threadIdx.x / 32 * (32 / LANES);
     const int certain_low = band(p, at.first + ROWS - 1, at.length).low, certain_high = band(p, at.first, at.length).high;
     const float scale = BIAS == 0 ? p.scale : 1.0f;
 
@@ -48,14 +103,17 @@ __device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) 
 #pragma unroll
     for (int r = 0; r < EACH; ++r) largest[r] = minus_infinity();
     fetch(q, (const float*)p.q + at.row * p.head_size, at.first, p.queries, ROWS, p.head_size);
+    // Two groups at a time are on their way: keys, then values, of one block and then of the next.
+    fetch(k, keys, range.low * KEYS, at.length, KEYS, p.head_size);
+    leave();
+    fetch(v, values, range.low * KEYS, at.length, KEYS, p.head_size);
+    leave();
     for (int n = range.low; n < range.high; ++n) {
         const int key = n * KEYS;
-        __syncthreads();
-        fetch(k, keys, key, at.length, KEYS, p.head_size);
-        fetch(v, values, key, at.length, KEYS, p.head_size);
-        __syncthreads();
+        const bool more = n + 1 < range.high;
+        arrived<1>();
         float s[EACH][COLUMNS] = {};
-#pragma unroll 4
+#pragma unroll SCORE_STEPS
         for (int d = 0; d < HEAD; d += 4) {
             float4 b[COLUMNS];
 #pragma unroll
@@ -67,6 +125,9 @@ __device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) 
                 for (int c = 0; c < COLUMNS; ++c) s[r][c] = dot(a, b[c], s[r][c]);
             }
         }
+        __syncthreads();
+        if (more) fetch(k, keys, key + KEYS, at.length, KEYS, p.head_size);
+        leave();
         float old[EACH];
         const bool looks = BIAS != 0 || key < certain_low || key + KEYS > certain_high;
 #pragma unroll
@@ -88,8 +149,7 @@ __device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) 
             float top = largest[r];
 #pragma unroll
             for (int c = 0; c < COLUMNS; ++c) top = most(top, s[r][c]);
-#pragma unroll
-            for (int step = LANES / 2; step > 0; step /= 2) top = most(top, __shfl_xor_sync(0xffffffff, top, step));
+            top = over_row(top, [](const float a, const float b) { return most(a, b); });
             const float base = reference(top) * scale;
             old[r] = exp2_fast(fmaf(largest[r], scale, -base));
             largest[r] = top;
@@ -102,11 +162,11 @@ __device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) 
             }
             sum[r] = fmaf(sum[r], old[r], total);
         }
-        // The rows of a thread are written by the lanes that read them.
-        __syncwarp();
+        // Weights are read by the lanes that wrote them; values by all.
+        arrived<1>();
         // Sums of a block are short, and so are their errors.
         float part[EACH][WIDTH] = {};
-#pragma unroll 2
+#pragma unroll VALUE_STEPS
         for (int j = 0; j < KEYS; j += 4) {
             float4 a[EACH];
 #pragma unroll
@@ -136,12 +196,14 @@ __device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) 
 #pragma unroll
             for (int c = 0; c < WIDTH; ++c) o[r][c] = fmaf(o[r][c], old[r], part[r][c]);
         }
+        __syncthreads();
+        if (more) fetch(v, values, key + KEYS, at.length, KEYS, p.head_size);
+        leave();
     }
 
 #pragma unroll
     for (int r = 0; r < EACH; ++r) {
-#pragma unroll
-        for (int step = LANES / 2; step > 0; step /= 2) sum[r] += __shfl_xor_sync(0xffffffff, sum[r], step);
+        sum[r] = over_row(sum[r], [](const float a, const float b) { return a + b; });
         const int query = at.first + y + 16 * r;
         if (query >= p.queries) continue;
         const float factor = sum[r] > 0.0f || sum[r] != sum[r] ? 1.0f / sum[r] : 0.0f;

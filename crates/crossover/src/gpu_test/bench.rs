@@ -12,7 +12,7 @@ use crate::{
     Options, Result,
     report::Report,
     setup::{GPU, Setup},
-    workloads::{self, Workload},
+    workloads,
 };
 
 /// Calls between two timestamps, and such stretches per figure.
@@ -25,7 +25,7 @@ pub fn run(setup: &Setup, options: &Options, report: &mut Report) -> Result<()> 
     let delay = gpu.allocate(1 << 30)?;
     setup.runtime(true).scope(|| -> Result<()> {
         for workload in workloads::all(options.rows.as_deref())? {
-            let times = time(gpu, &delay, &workload)?;
+            let times = time(gpu, &delay, &|round| (workload.work)(&workload.operands, round))?;
             let mut numbers = vec![("ms", times.device), ("host_us", times.host)];
             if workload.bytes > 0 {
                 let copy = copy(gpu, &delay, workload.bytes / 2)?;
@@ -88,20 +88,21 @@ fn cold(report: &mut Report) -> Result<()> {
     })
 }
 
-struct Times {
+pub struct Times {
     /// Milliseconds per call by the device's clock.
-    device: f64,
+    pub device: f64,
     /// Microseconds per call that the host spends.
-    host: f64,
+    pub host: f64,
 }
 
-fn time(gpu: &Gpu, delay: &Memory, workload: &Workload) -> Result<Times> {
+/// Times work that is given the number of its round.
+pub fn time(gpu: &Gpu, delay: &Memory, work: &dyn Fn(u64) -> Array) -> Result<Times> {
     for round in 0..3 {
-        (workload.work)(&workload.operands, round).eval()?;
+        work(round).eval()?;
     }
     gpu.synchronise()?;
     let start = Instant::now();
-    (workload.work)(&workload.operands, 3).eval()?;
+    work(3).eval()?;
     gpu.synchronise()?;
     // Slow work needs no crowd of calls.
     let calls = if start.elapsed().as_secs_f64() > 2e-3 { 3 } else { CALLS };
@@ -113,7 +114,7 @@ fn time(gpu: &Gpu, delay: &Memory, workload: &Workload) -> Result<Times> {
         let begin = gpu.record()?;
         let clock = Instant::now();
         for call in 0..calls {
-            (workload.work)(&workload.operands, 10 + stretch * CALLS + call).eval()?;
+            work(10 + stretch * CALLS + call).eval()?;
         }
         host.push(clock.elapsed().as_secs_f64() * 1e6 / calls as f64);
         let end = gpu.record()?;

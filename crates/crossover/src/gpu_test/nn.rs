@@ -1,14 +1,12 @@
-//! Attention and layers on the GPU against float64 on the CPU, and how fast they are.
-
-use std::time::Instant;
+//! Attention and layers on the GPU against float64 on the CPU.
 
 use crossover::{
-    Array, DType, Device, Key, Precision, Runtime,
+    Array, DType, Device, Key, Precision,
     nn::{Attention, Module, TransformerLayer},
     random, with_device,
 };
 
-use crate::{Options, Result, report::Report, setup::Setup};
+use crate::{Options, Result, nn_speed, report::Report, setup::Setup};
 
 /// What a call of attention is made of: a name, shapes of q and k, dtype, options.
 type Case = (&'static str, [usize; 4], [usize; 2], DType, fn(Attention) -> Attention);
@@ -76,9 +74,9 @@ pub fn run(setup: &Setup, _: &Options, report: &mut Report) -> Result<()> {
                 detail,
             );
         }
-        layer(report)?;
-        speed(setup, &runtime, report)
-    })
+        layer(report)
+    })?;
+    nn_speed::run(setup, report)
 }
 
 /// A layer on the GPU against the CPU.
@@ -89,62 +87,5 @@ fn layer(report: &mut Report) -> Result<()> {
     got.eval()?;
     let apart = with_device(Device::Cpu, || (layer.forward(&x) - &got).abs().max(()).item::<f32>())?;
     report.check("a transformer layer", apart < 1e-3, format!("largest distance to the CPU's {apart:.2e}"));
-    Ok(())
-}
-
-/// Median milliseconds of a call, many queued at a time.
-fn timed(setup: &Setup, make: &dyn Fn() -> Array) -> Result<f64> {
-    const CALLS: u32 = 10;
-    let gpu = setup.gpu()?;
-    let mut times = Vec::new();
-    for round in 0..6 {
-        gpu.synchronise()?;
-        let start = Instant::now();
-        for _ in 0..CALLS {
-            make().eval()?;
-        }
-        gpu.synchronise()?;
-        if round > 0 {
-            times.push(start.elapsed().as_secs_f64() * 1e3 / f64::from(CALLS));
-        }
-    }
-    times.sort_by(f64::total_cmp);
-    Ok(times[times.len() / 2])
-}
-
-fn speed(setup: &Setup, runtime: &Runtime, report: &mut Report) -> Result<()> {
-    for (name, shape, dtype, causal, precision) in [
-        ("attention bf16 4x16x4096x128", [4, 16, 4096, 128], DType::BF16, false, Precision::Exact),
-        ("attention bf16 4x16x4096x128 causal", [4, 16, 4096, 128], DType::BF16, true, Precision::Exact),
-        ("attention bf16 2x16x16384x128 causal", [2, 16, 16384, 128], DType::BF16, true, Precision::Exact),
-        ("attention bf16 8x12x2048x64", [8, 12, 2048, 64], DType::BF16, false, Precision::Exact),
-        ("attention bf16 32x12x128x64", [32, 12, 128, 64], DType::BF16, false, Precision::Exact),
-        ("attention f32 8x12x2048x64", [8, 12, 2048, 64], DType::F32, false, Precision::Exact),
-        ("attention tf32 8x12x2048x64", [8, 12, 2048, 64], DType::F32, false, Precision::Tf32),
-    ] {
-        let x = [1, 2, 3].map(|seed| random::normal::<f32>(&Key::new(seed), shape).astype(dtype));
-        crossover::eval_all(&[&x[0], &x[1], &x[2]])?;
-        let options = Attention::new().precision(precision);
-        let options = if causal { options.causal() } else { options };
-        let ms = timed(setup, &|| options.call(&x[0], &x[1], &x[2]))?;
-        let [b, h, s, d] = shape.map(|n| n as f64);
-        let flops = 4.0 * b * h * s * s * d * if causal { 0.5 } else { 1.0 };
-        report.figure(name, &[("ms", ms), ("TFLOP_s", flops / ms / 1e9)]);
-    }
-    for (name, shape) in
-        [("layer bf16 32x2048x768", [32, 2048, 768]), ("layer bf16 32x128x768", [32, 128, 768])]
-    {
-        let mut layer = TransformerLayer::new(&Key::new(1), 768, 12, 3072);
-        layer.to_dtype(DType::BF16);
-        layer.settle()?;
-        let x = random::normal::<f32>(&Key::new(2), shape).astype(DType::BF16);
-        x.eval()?;
-        let ms = timed(setup, &|| layer.forward(&x))?;
-        let before = runtime.executor().counts().replayed;
-        layer.forward(&x).eval()?;
-        let replayed = runtime.executor().counts().replayed - before;
-        let tokens = (shape[0] * shape[1]) as f64;
-        report.figure(name, &[("ms", ms), ("tokens_per_ms", tokens / ms), ("replayed", replayed as f64)]);
-    }
     Ok(())
 }
