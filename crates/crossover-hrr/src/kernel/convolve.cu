@@ -112,7 +112,7 @@ __device__ __forceinline__ void store(
             }
         }
         squares = total(squares, sums, t);
-        scale = squares > 0 ? 1 / sqrt(squares) : 0;
+        scale = squares > 0 ? rsqrt(squares) : 0;
     }
     Two* __restrict__ to = (Two*)out;
     #pragma unroll
