@@ -12,7 +12,7 @@ use crate::{
     Options, Result,
     report::Report,
     setup::{GPU, Setup},
-    workloads::{self, Workload},
+    workloads,
 };
 
 /// Calls between two timestamps, and such stretches per figure.
@@ -25,7 +25,8 @@ pub fn run(setup: &Setup, options: &Options, report: &mut Report) -> Result<()> 
     let delay = gpu.allocate(1 << 30)?;
     setup.runtime(true).scope(|| -> Result<()> {
         for workload in workloads::all(options.rows.as_deref())? {
-            let times = time(gpu, &delay, &workload)?;
+            let call = |round| Ok((workload.work)(&workload.operands, round).eval().map(drop)?);
+            let times = time(gpu, &delay, &call)?;
             let mut numbers = vec![("ms", times.device), ("host_us", times.host)];
             if workload.bytes > 0 {
                 let copy = copy(gpu, &delay, workload.bytes / 2)?;
@@ -36,14 +37,13 @@ pub fn run(setup: &Setup, options: &Options, report: &mut Report) -> Result<()> 
         }
         Ok(())
     })?;
-    let wanted = |name: &str| options.rows.as_ref().is_none_or(|rows| rows.iter().any(|r| name.contains(r)));
-    if wanted(CHAIN) {
+    if options.wants(CHAIN) {
         tiny(setup, report)?;
     }
-    if wanted(COLD) {
+    if options.wants(COLD) {
         cold(report)?;
     }
-    if wanted(ROUND_TRIP) {
+    if options.wants(ROUND_TRIP) {
         round_trip(setup, report)?;
     }
     Ok(())
@@ -88,20 +88,21 @@ fn cold(report: &mut Report) -> Result<()> {
     })
 }
 
-struct Times {
+pub struct Times {
     /// Milliseconds per call by the device's clock.
-    device: f64,
+    pub device: f64,
     /// Microseconds per call that the host spends.
-    host: f64,
+    pub host: f64,
 }
 
-fn time(gpu: &Gpu, delay: &Memory, workload: &Workload) -> Result<Times> {
+/// Times a call that queues work; it is told its number. Filling `delay` keeps the device busy while the host queues.
+pub fn time(gpu: &Gpu, delay: &Memory, call: &dyn Fn(u64) -> Result<()>) -> Result<Times> {
     for round in 0..3 {
-        (workload.work)(&workload.operands, round).eval()?;
+        call(round)?;
     }
     gpu.synchronise()?;
     let start = Instant::now();
-    (workload.work)(&workload.operands, 3).eval()?;
+    call(3)?;
     gpu.synchronise()?;
     // Slow work needs no crowd of calls.
     let calls = if start.elapsed().as_secs_f64() > 2e-3 { 3 } else { CALLS };
@@ -112,8 +113,8 @@ fn time(gpu: &Gpu, delay: &Memory, workload: &Workload) -> Result<Times> {
         }
         let begin = gpu.record()?;
         let clock = Instant::now();
-        for call in 0..calls {
-            (workload.work)(&workload.operands, 10 + stretch * CALLS + call).eval()?;
+        for number in 0..calls {
+            call(10 + stretch * CALLS + number)?;
         }
         host.push(clock.elapsed().as_secs_f64() * 1e6 / calls as f64);
         let end = gpu.record()?;
@@ -124,7 +125,7 @@ fn time(gpu: &Gpu, delay: &Memory, workload: &Workload) -> Result<Times> {
 }
 
 /// The driver's copy of so many bytes, timed the same way.
-fn copy(gpu: &Gpu, delay: &Memory, bytes: usize) -> Result<f64> {
+pub fn copy(gpu: &Gpu, delay: &Memory, bytes: usize) -> Result<f64> {
     let (from, to) = (gpu.allocate(bytes)?, gpu.allocate(bytes)?);
     gpu.fill(&from, 0x3c)?;
     let mut times = Vec::new();
@@ -255,7 +256,7 @@ fn large_pages(values: &[f32]) -> f64 {
     0.0
 }
 
-fn median(mut times: Vec<f64>) -> f64 {
+pub fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times[times.len() / 2]
 }
