@@ -24,6 +24,7 @@ PROCESSORS = torch.cuda.get_device_properties(0).multi_processor_count
 DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f64": torch.float64}
 LIMITS = {"f32": 1e-6, "bf16": 4e-3, "f64": 1e-14}
 ROUNDS = 7
+MODULES = tempfile.TemporaryDirectory()
 unit = torch.nn.functional.normalize
 
 
@@ -43,10 +44,10 @@ def compiled(text):
     nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(length))
     code = ctypes.create_string_buffer(length.value)
     nvrtc.nvrtcGetCUBIN(program, code)
-    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-        file.write(code.raw)
-        file.flush()
-        return cupy.RawModule(path=file.name)
+    # A module is loaded when a function of it is asked for first.
+    file = pathlib.Path(MODULES.name) / f"{len(list(pathlib.Path(MODULES.name).iterdir()))}.cubin"
+    file.write_bytes(code.raw)
+    return cupy.RawModule(path=str(file))
 
 
 class Kernel:
