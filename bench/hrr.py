@@ -4,6 +4,8 @@ Prints medians in microseconds and how many times PyTorch's speed ours is; bars:
 cleanup of 100 queries among 20,000 items at least 1.0. Both use two threads.
 """
 
+import argparse
+import json
 import os
 import pathlib
 import statistics
@@ -46,9 +48,35 @@ def ours(case):
     return float(subprocess.run([PROGRAM, case], capture_output=True, text=True, check=True, env=environment).stdout)
 
 
-if __name__ == "__main__":
-    cases = {"bind10k": bind(10_000), "bind1": bind(1), "cleanup": cleanup()}
-    for case, call in cases.items():
+def machine():
+    """The processor's name."""
+    lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown processor")
+
+
+# Name, case of the program, PyTorch's form, and the bar: a share of its speed or microseconds.
+CASES = [
+    ("bind d=512, 10,000 rows", "bind10k", bind(10_000), {"least_speed": 1.5}),
+    ("bind d=512, one row", "bind1", bind(1), {"most_us": 5}),
+    ("cleanup of 100 queries among 20,000 items, d=1024", "cleanup", cleanup(), {"least_speed": 1.0}),
+]
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--out", type=pathlib.Path, help="where results go, as JSON")
+    arguments.add_argument("--commit", default="unknown", help="the commit that the program was built from")
+    options = arguments.parse_args()
+    rows = []
+    for name, case, call, bar in CASES:
         rounds = [(ours(case), median(call)) for _ in range(5)]
         mine, theirs = (statistics.median(column) for column in zip(*rounds))
-        print(f"{case:8} ours {mine:10.1f}  PyTorch {theirs:10.1f}  {theirs / mine:.2f} times the speed")
+        rows.append({"name": name, "ours_us": mine, "torch_us": theirs, "rounds_us": rounds, **bar})
+        print(f"{name}: ours {mine:.1f}  PyTorch {theirs:.1f}  {theirs / mine:.2f} times the speed", flush=True)
+    document = {"command": "python bench/hrr.py --out RESULT.json", "commit": options.commit, "machine": f"{machine()}, {THREADS} threads", "torch": torch.__version__, "rows": rows}
+    if options.out:
+        options.out.write_text(json.dumps(document, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,62 +1,40 @@
-"""Kernels of holographic memory on a GPU beside PyTorch, from the very text that the library compiles: `python bench/hrr_gpu.py`.
+"""Holographic memory on a GPU beside PyTorch and CuPy: `python bench/hrr_gpu.py TEXTS --program crossover-gpu-test --out RESULT.json`.
 
-Checks every kernel against float64 first (`--check` stops there, for compute-sanitizer), then times bind, bind with normalisation, unbind, bind with superposition and
-cleanup, taking turns with PyTorch; medians of seven rounds. Floor: each operand read once and the result written once, at the speed of a large
-copy in the same run. Needs PyTorch, CuPy and NVRTC (`CROSSOVER_NVRTC` names the file).
+TEXTS is a folder as `cargo run -p crossover-hrr --example hrr_texts -- TEXTS` writes it: the very text that the library compiles, and its launches. Every kernel
+is first checked against float64, results poisoned; then all take turns, medians of seven rounds by the device's clock. `graph` replays PyTorch's calls as
+one CUDA graph, `compile` is `torch.compile`. With --program the library is timed through its runtime by that program too, between two halves of the
+rounds. Floor: each operand read once and the result written once, at the speed of a large copy in the same run. `--check` stops after the checks.
 """
 
 import argparse
 import ctypes
-import itertools
+import json
 import os
 import pathlib
-import struct
+import statistics
+import subprocess
 import tempfile
 
 import cupy
 import numpy as np
 import torch
 
-KERNELS = pathlib.Path(__file__).parent.parent / "crates/crossover-hrr/src/kernel"
 FLAGS = ["--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true", "-std=c++17"]
 PROCESSORS = torch.cuda.get_device_properties(0).multi_processor_count
-BF16 = """
-__device__ __forceinline__ float xo_widen_bf16(unsigned short b) { return __uint_as_float((unsigned)b << 16); }
-__device__ __forceinline__ unsigned short xo_settle_bf16(float x) {
-    unsigned u = __float_as_uint(x);
-    return (unsigned short)((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
-}
-"""
-# As in crates/crossover-hrr/src/kernel/source.rs, which the library uses.
-MEASURED = {
-    32: ((8, 4), 4), 64: ((8, 8), 8), 128: ((4, 8, 4), 16), 256: ((16, 16), 16), 512: ((8, 8, 8), 64), 1024: ((8, 16, 8), 64),
-    2048: ((16, 8, 16), 128), 4096: ((16, 16, 16), 256),
-}
-LENGTHS = [64, 128, 256, 512, 1024, 2048, 4096, 8192, 768, 1000, 1536, 210, 300, 882, 3072]
-NEAREST_SHARED = 4 * 48 * 1024 + 1024
+DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f64": torch.float64}
+LIMITS = {"f32": 1e-6, "bf16": 4e-3, "f64": 1e-14}
+ROUNDS = 7
+MODULES = tempfile.TemporaryDirectory()
+unit = torch.nn.functional.normalize
 
 
-def geometry(d):
-    """Radices, threads of a group, groups of a block."""
-    m = d // 2
-    if m in MEASURED:
-        radices, group = MEASURED[m]
-    else:
-        group = max(32, min(512, -(-m // 256) * 32))
-        fits = [r for n in range(1, 5) for r in itertools.combinations_with_replacement((16, 8, 7, 5, 4, 3, 2), n) if np.prod(r) == m]
-        radices = min(fits, key=lambda r: (max(-(-(m // x) // group) * x for x in r), len(r)))
-        radices = sorted(radices, key=lambda x: x in (2, 4, 8, 16))
-    return [*radices, 1, 1, 1][:4], group, 128 // group if group <= 32 else 1
-
-
-def compiled(text, name):
-    """A function of a text, compiled with the library's flags."""
+def compiled(text):
+    """A module of a text, compiled with the library's flags."""
     nvrtc = ctypes.CDLL(os.environ.get("CROSSOVER_NVRTC", "libnvrtc.so.13"))
     program, length = ctypes.c_void_p(), ctypes.c_size_t()
     nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"hrr.cu", 0, None, None)
     major, minor = torch.cuda.get_device_capability()
-    architecture = f"sm_{major}{minor}" + ("a" if major == 9 else "")
-    flags = [f"--gpu-architecture={architecture}", *FLAGS]
+    flags = [f"--gpu-architecture=sm_{major}{minor}" + ("a" if major == 9 else ""), *FLAGS]
     status = nvrtc.nvrtcCompileProgram(program, len(flags), (ctypes.c_char_p * len(flags))(*[f.encode() for f in flags]))
     if status != 0:
         nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(length))
@@ -66,142 +44,110 @@ def compiled(text, name):
     nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(length))
     code = ctypes.create_string_buffer(length.value)
     nvrtc.nvrtcGetCUBIN(program, code)
-    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-        file.write(code.raw)
-        file.flush()
-        return cupy.RawModule(path=file.name).get_function(name)
+    # A module is loaded when a function of it is asked for first.
+    file = pathlib.Path(MODULES.name) / f"{len(list(pathlib.Path(MODULES.name).iterdir()))}.cubin"
+    file.write_bytes(code.raw)
+    return cupy.RawModule(path=str(file))
 
 
-class Convolve:
-    """One kernel: what it does, for one length and dtype."""
+class Kernel:
+    """A case of the list: what the library would launch."""
 
-    def __init__(self, d, dtype=torch.float32, correlate=False, normalise=False, total=False):
-        self.d, self.dtype, self.correlate, self.normalise, self.total = d, dtype, correlate, normalise, total
-        radices, group, self.groups = geometry(d)
-        real = "double" if dtype == torch.float64 else "float"
-        element, hold, release = ("unsigned short", "xo_widen_bf16(x)", "xo_settle_bf16(x)") if dtype == torch.bfloat16 else (real, "(x)", "(x)")
-        constants = ", ".join(f"RADIX{i} = {r}" for i, r in enumerate(radices))
-        flag = {True: "true", False: "false"}
-        text = f"{BF16}typedef {real} real;\ntypedef {element} element;\n#define hold(x) {hold}\n#define release(x) {release}\n"
-        text += f"constexpr int M = {d // 2}, T = {group}, GROUPS = {self.groups}, {constants};\n"
-        text += f"constexpr bool CORRELATE = {flag[correlate]}, NORMALISE = {flag[normalise]}, SUM = {flag[total]};\n#define NAME hrr\n"
-        for file in ("butterfly.cuh", "transform.cuh", "convolve.cu"):
-            text += (KERNELS / file).read_text()
-        self.threads, self.shared = group * self.groups, self.groups * d * 2 * (8 if real == "double" else 4)
-        self.function = compiled(text, "hrr")
-        self.function.max_dynamic_shared_size_bytes = self.shared
+    def __init__(self, case, modules):
+        self.case, self.name, self.dtype = case, case["name"], DTYPES[case["dtype"]]
+        program, module = case["program"], modules[case["file"]]
+        self.scratch = torch.empty(program["scratch"], dtype=torch.uint8, device="cuda") if program["scratch"] else None
+        kinds = {"integer": np.int64, "float": np.float32}
+        self.launches = []
+        for grid in program["launches"]:
+            function = module.get_function(grid["entry"])
+            if grid["shared"] > 48 * 1024:
+                function.max_dynamic_shared_size_bytes = grid["shared"]
+            x, y, z = grid["blocks"]
+            blocks = (x if x == grid["most"][0] else min(x, grid["most"][0] * PROCESSORS), y, z)
+            arguments = tuple(kinds[kind](value) for kind, value in grid["arguments"])
+            self.launches.append((grid["entry"], function, blocks, tuple(grid["threads"]), arguments, grid["shared"]))
 
-    def __call__(self, a, b, out=None):
-        rows = a.numel() // self.d
-        if self.total:
-            blocks = max(1, min(-(-rows // (16 * self.groups)), 1024 // self.groups))
-            out = torch.full((blocks * self.groups, self.d), float("nan"), device="cuda", dtype=a.dtype)
-        else:
-            blocks = min(-(-rows // self.groups), 16 * 132)
-            out = torch.full_like(a, float("nan")) if out is None else out
-        once = int(b.numel() == self.d and rows != 1)
-        operands = (a.data_ptr(), b.data_ptr(), out.data_ptr(), np.int64(rows), np.int64(once))
-        self.function((blocks,), (self.threads,), operands, shared_mem=self.shared)
+    def result(self, dtype=None):
+        """Memory for the result, poisoned."""
+        dtype = dtype or self.dtype
+        poison = -1 if dtype == torch.int64 else float("nan")
+        return torch.full(self.case["result"], poison, device="cuda", dtype=dtype)
+
+    def __call__(self, operands, out, only=None):
+        pointers = [x.data_ptr() for x in (*operands, out)] + ([self.scratch.data_ptr()] if self.scratch is not None else [])
+        for entry, function, blocks, threads, arguments, shared in self.launches:
+            if only is None or entry == only:
+                function(blocks, threads, (*pointers, *arguments), shared_mem=shared)
         return out
 
-    def truth(self, a, b):
-        """The same in float64."""
-        x, y = torch.fft.rfft(a.double()), torch.fft.rfft(b.double())
-        made = torch.fft.irfft(x * (y.conj() if self.correlate else y), n=self.d)
-        made = made / made.norm(dim=-1, keepdim=True) if self.normalise else made
-        return made.sum(0) if self.total else made
 
-    def error(self, rows, fixed):
-        """Relative to the true result; the second operand is a thousand times smaller."""
-        a, b = (torch.randn(rows, self.d, device="cuda", dtype=torch.float64) / self.d**0.5 for _ in range(2))
-        a, b = a.to(self.dtype), (b * 1e-3).to(self.dtype)
-        b = b[0].contiguous() if fixed else b
-        made, true = self(a, b).double(), self.truth(a, b.expand(rows, self.d))
-        made = made.sum(0) if self.total else made
-        return float((made - true).norm() / true.norm())
+def truth(name, a, b):
+    """What a case of binding gives, in float64."""
+    x, y = torch.fft.rfft(a.double()), torch.fft.rfft(b.double())
+    made = torch.fft.irfft(x * (y.conj() if name.startswith("unbind") else y), n=a.shape[-1])
+    if "normalise" in name:
+        made = unit(made, dim=-1)
+    return made.sum(0) if "superpose" in name else made
 
 
-class Cleanup:
-    """Queries and items, and the kernels that find the nearest."""
-
-    def __init__(self, queries, items, k):
-        unit = torch.nn.functional.normalize
-        self.q, self.x = unit(torch.randn(queries, k, device="cuda")), unit(torch.randn(items, k, device="cuda"))
-        near = self.x[torch.randperm(items, device="cuda")[: queries // 2]]
-        self.q[: queries // 2] = unit(self.q[: queries // 2] + 0.045 * k**0.5 * near)
-        self.half_q, self.half_x = self.q.half(), self.x.half()
-        along = -(-items // 256)
-        self.groups = torch.empty(queries, 4 * along, device="cuda", dtype=torch.int64)
-        self.winners = torch.empty(queries, device="cuda", dtype=torch.int64)
-        self.sizes = [np.int64(queries), np.int64(items), np.int64(k)]
-        margin = struct.unpack("<I", struct.pack("<f", 2.0**-10 * 1.01 + k * 2.0**-22))[0]
-        self.rescore_sizes = [np.int64(4 * along), np.int64(items), np.int64(k), np.int64(margin)]
-        self.search = compiled((KERNELS / "nearest.cu").read_text(), "hrr_nearest")
-        self.search.max_dynamic_shared_size_bytes = NEAREST_SHARED
-        self.again = compiled((KERNELS / "rescore.cu").read_text(), "hrr_rescore")
-
-    def nearest(self):
-        """The best of every group, by f16 operands, and of all."""
-        operands = (self.half_q.data_ptr(), self.half_x.data_ptr(), self.groups.data_ptr(), *self.sizes)
-        self.search((132,), (256,), operands, shared_mem=NEAREST_SHARED)
-        return (self.groups ^ -(2**63)).max(-1).values ^ -(2**63)
-
-    def exact(self):
-        """Winners of exact arithmetic."""
-        operands = (self.half_q.data_ptr(), self.half_x.data_ptr(), self.groups.data_ptr(), *self.sizes)
-        self.search((132,), (256,), operands, shared_mem=NEAREST_SHARED)
-        operands = (self.groups.data_ptr(), self.q.data_ptr(), self.x.data_ptr(), self.winners.data_ptr(), *self.rescore_sizes)
-        self.again((len(self.q),), (256,), operands)
-        return self.winners
-
-    def check(self):
-        scores = self.q.double() @ self.x.double().T
-        true = scores.argmax(-1)
-        exact, rounded = (~self.exact()) & 0xFFFFFFFF, (~self.nearest()) & 0xFFFFFFFF
-        loss = float((scores.max(-1).values - scores.gather(1, rounded[:, None])[:, 0]).max())
-        print(f"cleanup: exact winners {float((exact == true).double().mean()):.4f}, largest loss by f16 {loss:.1e}")
-        return bool((exact == true).all()) and loss < 3e-3
+def vectors(case):
+    """Random operands of a case of binding; the second is a thousand times smaller."""
+    d = case["operands"][0][-1]
+    a, b = (torch.randn(shape, device="cuda", dtype=torch.float64) / d**0.5 for shape in case["operands"])
+    return a.to(DTYPES[case["dtype"]]), (b * 1e-3).to(DTYPES[case["dtype"]])
 
 
-def check(small):
-    """Whether every kernel is right."""
-    fine = True
-    for d in [x for x in LENGTHS if not small or x <= 1024]:
-        kinds = [{}]
-        if d in (64, 210, 512, 1000, 1024, 8192):
-            kinds += [{"correlate": True}, {"normalise": True}, {"total": True}, {"dtype": torch.bfloat16}, {"dtype": torch.float64}]
-        for kind in kinds:
-            kernel = Convolve(d, **kind)
-            limit = {torch.float64: 1e-14, torch.bfloat16: 4e-3}.get(kernel.dtype, 3e-6 if kernel.total else 1e-6)
-            worst = max(kernel.error(rows, fixed) for rows in ([5] if small else [1, 2, 7, 1001]) for fixed in (False, True))
-            fine &= worst < limit
-            print(f"{'right' if worst < limit else 'WRONG'}: d={d} {kind} {worst:.1e}")
-    return Cleanup(*((70, 700, 72) if small else (1000, 100_000, 1024))).check() and fine
+def items(case):
+    """Queries and items of a case of cleanup; half of the queries resemble an item."""
+    (queries, k), (count, _) = case["operands"]
+    q, x = unit(torch.randn(queries, k, device="cuda")), unit(torch.randn(count, k, device="cuda"))
+    near = x[torch.randperm(count, device="cuda")[: queries // 2]]
+    q[: queries // 2] = unit(q[: queries // 2] + 0.045 * k**0.5 * near)
+    return q * (1 - 1e-6), x * (1 - 1e-6)
 
 
-def race(cases, rounds=7, calls=10):
+def check(kernel):
+    """Whether a kernel is right, and a line that says how."""
+    if kernel.name.startswith("cleanup"):
+        q, x = items(kernel.case)
+        found = kernel((q, x), kernel.result(torch.int64))
+        scores = q.double() @ x.double().T
+        share = float(((~found & 0xFFFFFFFF) == scores.argmax(-1)).double().mean())
+        return share == 1.0, f"winners of exact arithmetic: {share:.4f}"
+    a, b = vectors(kernel.case)
+    made = kernel((a, b), kernel.result()).double()
+    made = made.sum(0) if "superpose" in kernel.name else made
+    true = truth(kernel.name, a, b)
+    error = float((made - true).norm() / true.norm())
+    limit = LIMITS[kernel.case["dtype"]] * (3 if "superpose" in kernel.name else 1)
+    return error < limit, f"error {error:.1e}"
+
+
+def clocked(call, calls):
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record()
+    for _ in range(calls):
+        call()
+    end.record()
+    end.synchronize()
+    return start.elapsed_time(end) / calls
+
+
+def race(cases, calls=10, rounds=ROUNDS):
     """Medians in milliseconds, all taking turns."""
-    def clock(call):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        for _ in range(calls):
-            call()
-        end.record()
-        end.synchronize()
-        return start.elapsed_time(end) / calls
-
     for call in cases.values():
         for _ in range(3):
             call()
     times = {name: [] for name in cases}
     for _ in range(rounds):
         for name, call in cases.items():
-            times[name].append(clock(call))
-    return {name: sorted(all_)[len(all_) // 2] for name, all_ in times.items()}
+            times[name].append(clocked(call, calls))
+    return {name: statistics.median(all_) for name, all_ in times.items()}
 
 
-def replayed(call, stream=None):
-    """A call as a CUDA graph."""
+def replayed(call):
+    """A call of PyTorch or of ours as a CUDA graph."""
     side = torch.cuda.Stream()
     with torch.cuda.stream(side):
         for _ in range(3):
@@ -217,40 +163,132 @@ def bind(a, b):
     return torch.fft.irfft(torch.fft.rfft(a) * torch.fft.rfft(b), n=a.shape[-1])
 
 
+def peers_of(name, a, b):
+    """The forms that other libraries have for a case of binding."""
+    def form(x, y):
+        y = y.expand_as(x)
+        made = bind(x, y) if not name.startswith("unbind") else torch.fft.irfft(torch.fft.rfft(x) * torch.fft.rfft(y).conj(), n=x.shape[-1])
+        made = unit(made, dim=-1) if "normalise" in name else made
+        return unit(made.sum(0), dim=-1) if "superpose" in name else made
+
+    cases = {"torch": lambda: form(a, b)}
+    if a.dtype != torch.float32:
+        return {"torch": lambda: form(a.float(), b.float()).to(a.dtype)}
+    if a.shape[0] <= 10_000 or "normalise" in name:
+        cases["graph"] = replayed(lambda: form(a, b))
+    if a.shape[0] == 100_000:
+        together = torch.compile(form)
+        cases["compile"] = lambda: together(a, b)
+    if name.startswith("bind d=") or "normalise" in name:
+        x, y = cupy.asarray(a), cupy.asarray(b)
+
+        def by_cupy():
+            made = cupy.fft.irfft(cupy.fft.rfft(x) * cupy.fft.rfft(y), n=x.shape[-1])
+            return made / cupy.linalg.norm(made, axis=-1, keepdims=True) if "normalise" in name else made
+
+        cases["cupy"] = by_cupy
+    return cases
+
+
+def row_of_bind(kernel):
+    a, b = vectors(kernel.case)
+    out = kernel.result()
+    small = a.shape[0] <= 10_000
+    ours = lambda: kernel((a, b), out)  # noqa: E731
+    times = race(peers_of(kernel.name, a, b) | {"kernel": replayed(ours) if small else ours}, calls=50 if small else 10)
+    return {"bytes": sum(x.nbytes for x in (a, b)) + (0 if "superpose" in kernel.name else out.nbytes), "ms": times}
+
+
+def row_of_cleanup(kernel):
+    q, x = items(kernel.case)
+    half_q, half_x = q.half(), x.half()
+    out = kernel.result(torch.int64)
+    kernel((q, x), out)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    cases = {"torch f32": lambda: (q @ x.T).max(-1), "torch f16": lambda: (half_q @ half_x.T).max(-1), "kernel exact": lambda: kernel((q, x), out)}
+    if any(entry == "hrr_nearest" for entry, *_ in kernel.launches):
+        groups = kernel.scratch[: q.shape[0] * -(-x.shape[0] // 256) * 4 * 8].view(torch.int64).view(q.shape[0], -1)
+
+        def by_f16():
+            kernel((q, x), out, only="hrr_nearest")
+            return (groups ^ -(2**63)).max(-1).values
+
+        cases["kernel f16"] = by_f16
+    return {"bytes": q.nbytes + x.nbytes + out.nbytes, "ms": race(cases, calls=5)}
+
+
+def row_of_superpose():
+    """A product and a normalisation: the library has no kernel of its own for it."""
+    torch.backends.cuda.matmul.allow_tf32 = False
+    w, v = torch.rand(1000, 1000, device="cuda"), torch.randn(1000, 512, device="cuda")
+    form = lambda w, v: unit(w @ v, dim=-1)  # noqa: E731
+    together = torch.compile(form)
+    x, y = cupy.asarray(w), cupy.asarray(v)
+
+    def by_cupy():
+        made = x @ y
+        return made / cupy.linalg.norm(made, axis=-1, keepdims=True)
+
+    cases = {"torch": lambda: form(w, v), "graph": replayed(lambda: form(w, v)), "compile": lambda: together(w, v), "cupy": by_cupy}
+    return {"bytes": w.nbytes + 2 * v.nbytes, "ms": race(cases, calls=50)}
+
+
+def through_the_runtime(program):
+    """Figures of the library itself, by name."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([program, folder, "--only", "hrr", "--rows", "rows=,weighted,waited for,exact"], check=False)
+        return json.loads((pathlib.Path(folder) / "gpu-test.json").read_text())["figures"]
+
+
 def main():
-    arguments = argparse.ArgumentParser()
-    arguments.add_argument("--check", action="store_true", help="check small sizes only")
-    small = arguments.parse_args().check
-    if not check(small):
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("texts", type=pathlib.Path)
+    arguments.add_argument("--check", action="store_true", help="stop after the checks")
+    arguments.add_argument("--program", help="crossover-gpu-test, to time the library through its runtime in the same run")
+    arguments.add_argument("--out", type=pathlib.Path, help="where results go, as JSON")
+    arguments.add_argument("--commit", default="unknown", help="the commit that all was built from")
+    options = arguments.parse_args()
+    cases = json.loads((options.texts / "texts.json").read_text())
+    modules = {file: compiled((options.texts / file).read_text()) for file in {case["file"] for case in cases}}
+    kernels = [Kernel(case, modules) for case in cases]
+    checks = []
+    for kernel in kernels:
+        is_right, line = check(kernel)
+        print(f"{'right' if is_right else 'WRONG'}: {kernel.name}: {line}", flush=True)
+        checks.append({"name": kernel.name, "ok": is_right, "detail": line})
+    if not all(check["ok"] for check in checks):
         raise SystemExit("a kernel is wrong")
-    if small:
+    if options.check:
         return
-    normal = torch.nn.functional.normalize
     source, target = torch.randn(1 << 28, device="cuda"), torch.empty(1 << 28, device="cuda")
     speed = 8 * (1 << 28) / race({"copy": lambda: target.copy_(source)})["copy"] / 1e9
-    print(f"copy {speed:.2f} TB/s")
     del source, target
-    for d in (512, 1024):
-        a, b = (torch.randn(100_000, d, device="cuda") / d**0.5 for _ in range(2))
-        out = torch.empty_like(a)
-        together = torch.compile(lambda a, b: normal(bind(a, b), dim=-1))
-        kernels = {"bind": Convolve(d), "unbind": Convolve(d, correlate=True), "normalise": Convolve(d, normalise=True), "sum": Convolve(d, total=True)}
-        cases = {"torch": lambda: bind(a, b), "torch normalise": lambda: normal(bind(a, b), dim=-1), "compiled": lambda: together(a, b)}
-        cases |= {name: (lambda kernel=kernel: kernel(a, b, out)) for name, kernel in kernels.items()}
-        floor = 12 * d * 100_000 / speed / 1e9
-        print(f"d={d}, 100,000 rows: floor {floor:.3f} ms")
-        for name, time in race(cases).items():
-            print(f"  {name:16} {time:.4f} ms, {floor / time:.2f} of the floor")
-    kernel = Convolve(512)
-    for rows in (1, 10, 100, 1000, 10_000):
-        a, b = torch.randn(rows, 512, device="cuda"), torch.randn(rows, 512, device="cuda")
-        out = torch.empty_like(a)
-        cases = {"torch": lambda: bind(a, b), "torch replayed": replayed(lambda: bind(a, b)), "ours replayed": replayed(lambda: kernel(a, b, out))}
-        print(f"d=512, {rows} rows, us:", {name: round(time * 1e3, 2) for name, time in race(cases, calls=50).items()})
-    task = Cleanup(1000, 100_000, 1024)
-    torch.backends.cuda.matmul.allow_tf32 = False
-    cases = {"torch f16": lambda: (task.half_q @ task.half_x.T).max(-1), "nearest f16": task.nearest, "torch f32": lambda: (task.q @ task.x.T).max(-1), "exact": task.exact}
-    print("cleanup 1000 x 100,000, d=1024, ms:", {name: round(time, 4) for name, time in race(cases, calls=5).items()})
+    runtime = through_the_runtime(options.program) if options.program else []
+    rows = []
+    for kernel in [*kernels, None]:
+        name = kernel.name if kernel else "weighted superpose 1000x1000x512"
+        try:
+            row = row_of_superpose() if kernel is None else row_of_cleanup(kernel) if name.startswith("cleanup") else row_of_bind(kernel)
+        except Exception as error:  # One form that a library lacks costs one row.
+            print(f"{name}: {error}", flush=True)
+            continue
+        row = {"name": name, "floor_ms": row["bytes"] / speed / 1e9, **row}
+        rows.append(row)
+        print(f"{name}: floor {row['floor_ms']:.4f}", {form: round(time, 5) for form, time in row["ms"].items()}, flush=True)
+    again = through_the_runtime(options.program) if options.program else []
+    document = {
+        "command": "python bench/hrr_gpu.py TEXTS --program crossover-gpu-test --out RESULT.json",
+        "commit": options.commit,
+        "device": torch.cuda.get_device_name(0),
+        "torch": torch.__version__,
+        "cupy": cupy.__version__,
+        "copy_TB_s": speed,
+        "checks": checks,
+        "rows": rows,
+        "runtime": [{"before": before, "after": after} for before, after in zip(runtime, again)],
+    }
+    if options.out:
+        options.out.write_text(json.dumps(document, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 
 use crate::step::{self, Finding};
-use crate::{banned, deps, package, paint, performance, reference, regret, sizes, vector, workspace};
+use crate::{banned, deps, hrr, package, paint, performance, reference, regret, sizes, vector, workspace};
 
 /// Judge the code without running it: format, lints, layering, sizes, vectorisation.
 ///
@@ -40,6 +40,8 @@ pub enum Step {
     Performance,
     /// The chart of placement says what the result files say
     Placement,
+    /// The tables of holographic memory say what the result files say
+    Hrr,
     /// The pages of the reference say what the op table says
     Reference,
     /// Every published crate can be packaged
@@ -68,6 +70,7 @@ impl Step {
             Self::Banned => banned::check(),
             Self::Performance => performance::check(),
             Self::Placement => regret::check(),
+            Self::Hrr => hrr::check(),
             Self::Reference => reference::check(),
             Self::Package => package::check(),
             Self::Clippy => {

@@ -13,6 +13,7 @@ mod differential;
 mod examples;
 mod exports;
 mod fuzz;
+mod hrr;
 mod nn_tables;
 mod nvrtc;
 mod package;
@@ -64,6 +65,8 @@ enum Command {
     Performance,
     /// Rewrite the chart and figures of docs/placement.md from bench/results
     Placement,
+    /// Rewrite the tables of docs/hrr.md from bench/results
+    Hrr,
     /// Rewrite docs/reference/ from the op table
     Reference,
     Page(page::Arguments),
@@ -88,6 +91,7 @@ fn main() -> ExitCode {
         Command::Deps => check::run_one(check::Step::Deps),
         Command::Performance => performance::run(),
         Command::Placement => regret::run(),
+        Command::Hrr => hrr::run(),
         Command::Reference => reference::run(),
         Command::Differential(arguments) => differential::run(&arguments),
         Command::Page(arguments) => page::run(&arguments),

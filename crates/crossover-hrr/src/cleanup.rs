@@ -2,7 +2,7 @@
 
 use crossover_array::Array;
 
-use crate::{Error, Result, Space, kernel};
+use crate::{Error, Model, Result, Space, kernel};
 
 /// An item that resembles a query.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,8 +16,8 @@ pub struct Match {
 impl Space {
     /// The nearest item of each query, or `None` where the nearest is less alike than `threshold`: "unknown".
     ///
-    /// Queries are `[d]` or `[q, d]`, items `[n, d]`. Among equal similarities the first item wins; a NaN never does. On a GPU the scores
-    /// are never written.
+    /// Queries are `[d]` or `[q, d]`, items `[n, d]`. Winners are those of exact arithmetic on either device; among equal similarities the first
+    /// item wins; a NaN never does. Scores are never written as a whole.
     ///
     /// ```
     /// use crossover_hrr::{Model, Space};
@@ -31,6 +31,31 @@ impl Space {
     pub fn cleanup(&self, queries: &Array, items: &Array, threshold: f64) -> Result<Vec<Option<Match>>> {
         let (queries, _) = self.asked("cleanup", queries, items)?;
         self.cleanup_prepared(&queries, &self.prepared(items), threshold)
+    }
+
+    /// The rows of the nearest items, one for each query, as `i64`; -1 where a query is NaN. Lazy, as arrays are: where [`cleanup`](Space::cleanup) answers
+    /// on the host, this stays where it was computed.
+    ///
+    /// ```
+    /// use crossover_hrr::{Model, Space};
+    /// let space = Space::new(Model::Hrr, 512)?;
+    /// let items = space.named_all(&["red", "green", "blue"])?;
+    /// let rows = space.nearest(&space.named_all(&["blue", "red"])?, &items)?;
+    /// assert_eq!(rows.to_vec::<i64>()?, [2, 0]);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
+    pub fn nearest(&self, queries: &Array, items: &Array) -> Result<Array> {
+        let (queries, _) = self.asked("nearest", queries, items)?;
+        if queries.shape().dims()[0] == 0 {
+            return Ok(Array::zeros::<i64>([0]));
+        }
+        Ok(kernel::indices(&kernel::winners(&self.prepared(&queries), &self.prepared(items))?))
+    }
+
+    /// Numbers of a row of [`prepared`](Space::prepared) vectors.
+    pub(crate) fn comparable_width(&self) -> usize {
+        let parts = if self.model() == Model::Fhrr { 2 } else { 1 };
+        (parts * self.d()).next_multiple_of(kernel::MULTIPLE)
     }
 
     /// Vectors as [`cleanup_prepared`](Space::cleanup_prepared) wants them.
@@ -50,7 +75,9 @@ impl Space {
         // A comparison with NaN is false.
         let known = |(index, similarity): (u32, f32)| {
             let similarity = f64::from(similarity);
-            (similarity >= threshold).then_some(Match { index: index as usize, similarity })
+            // No item is the nearest of a query that is NaN, however low the threshold.
+            let is_known = similarity >= threshold && index != u32::MAX;
+            is_known.then_some(Match { index: index as usize, similarity })
         };
         Ok(found.map(known).collect())
     }

@@ -25,6 +25,7 @@ mod algebra;
 mod capacity;
 mod cleanup;
 mod combine;
+mod compact;
 mod error;
 mod exact;
 mod kernel;

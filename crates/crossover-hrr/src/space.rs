@@ -53,7 +53,13 @@ impl Space {
     pub fn with_dtype(mut self, dtype: DType) -> Result<Space> {
         if !self.model.dtypes().contains(&dtype) {
             let known: Vec<String> = self.model.dtypes().iter().map(ToString::to_string).collect();
-            let what = format!("vectors of {} cannot be {dtype}; there are {}", self.model, known.join(", "));
+            let mut what =
+                format!("vectors of {} cannot be {dtype}; there are {}", self.model, known.join(", "));
+            if self.model == Model::Fhrr && dtype == DType::BF16 {
+                what.push_str(
+                    "; no complex number has parts of 16 bits: compute in c64 and keep vectors compact",
+                );
+            }
             return Err(Error::value("space", what));
         }
         self.dtype = dtype;

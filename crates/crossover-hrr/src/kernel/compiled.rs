@@ -6,7 +6,7 @@ use crossover_cuda::Nvrtc;
 
 use super::{
     convolve::Task,
-    nearest::{NEAREST, RESCORE},
+    nearest,
     source::{self, Geometry},
 };
 
@@ -53,8 +53,9 @@ fn convolutions_compile_in_every_dtype() {
 
 #[test]
 fn searches_compile() {
-    compile_all(&[
-        ("nearest".to_string(), NEAREST.to_string()),
-        ("rescore".to_string(), RESCORE.to_string()),
-    ]);
+    let sources = [(2, 1), (4, 2)].map(|(stages, ahead)| {
+        let name = format!("nearest with {stages} stages");
+        (name, nearest::text(stages, ahead))
+    });
+    compile_all(&sources);
 }

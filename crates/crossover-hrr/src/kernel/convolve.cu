@@ -10,7 +10,8 @@
 // Bytes at the floor: 3·D elements per row pair (2·D for one fixed operand); arithmetic: 3 complex transforms of M.
 // On an H200, f32, 100,000 rows: see docs/hrr.md for the fraction of the floor and the command.
 //
-// Defined before this text, beside what transform.cuh wants: element, hold(element), release(real), GROUPS, CORRELATE, NORMALISE, SUM, NAME.
+// Defined before this text, beside what transform.cuh wants: element, hold(element), release(real), GROUPS, CORRELATE, NORMALISE, SUM, NAME. Everything but
+// the butterflies is in a namespace, so that two geometries fit one text.
 
 struct __align__(2 * sizeof(element)) Two {
     element first, second;
@@ -30,6 +31,17 @@ __device__ __forceinline__ void load(cx (&held)[HELD], const element* __restrict
                 held[j * R + r] = {hold(x.first), hold(x.second)};
             }
         }
+    }
+}
+
+// Brings the rows that come next to the second-level cache while these are transformed.
+__device__ __forceinline__ void fetch_ahead(const element* a, const element* b, const long long at, const long long once, const int t)
+{
+    constexpr int LINE = 128 / sizeof(element);
+    #pragma unroll 1
+    for (int i = t * LINE; i < 2 * M; i += T * LINE) {
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(a + at + i));
+        if (!once) asm volatile("prefetch.global.L2 [%0];" ::"l"(b + at + i));
     }
 }
 
@@ -112,7 +124,7 @@ __device__ __forceinline__ void store(
             }
         }
         squares = total(squares, sums, t);
-        scale = squares > 0 ? 1 / sqrt(squares) : 0;
+        scale = squares > 0 ? rsqrt(squares) : 0;
     }
     Two* __restrict__ to = (Two*)out;
     #pragma unroll
@@ -148,6 +160,7 @@ extern "C" __global__ void __launch_bounds__(T * GROUPS) NAME(
     for (long long row = start; row < (rows + step - 1) / step * step; row += step) {
         const bool is_row = row < rows;
         const long long at = (is_row ? row : 0) * 2 * M;
+        if (row + step < rows) fetch_ahead(a, b, (row + step) * 2 * M, once, t);
         cx held[2][HELD] = {};
         load(held[0], a + at, t);
         load(held[1], b + (once ? 0 : at), t);

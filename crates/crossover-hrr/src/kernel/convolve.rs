@@ -20,6 +20,9 @@ use crate::{Result, Space};
 /// Blocks for each multiprocessor at most: they go on with the next rows and keep their roots.
 const RESIDENT: usize = 16;
 
+/// Rows that a GPU does at the same time, about: up to them each has a block of its own.
+const AT_ONCE: usize = 1024;
+
 /// What a kernel does with pairs of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Task {
@@ -116,12 +119,18 @@ fn build(task: Task) -> Result<CustomKernel> {
             let rows = inputs[0].size() / d;
             let once = inputs[1].size() == d && rows != 1;
             let wanted = if task.sum { output.size() / d } else { rows };
-            let grid = Grid::new([wanted.div_ceil(geometry.groups), 1, 1], [geometry.threads(), 1, 1])
-                .shared(geometry.shared(task))
+            let few = Geometry::few(d).filter(|_| rows <= AT_ONCE && !task.sum);
+            let shape = few.unwrap_or(geometry);
+            let grid = Grid::new([wanted.div_ceil(shape.groups), 1, 1], [shape.threads(), 1, 1])
+                .shared(shape.shared(task))
                 .size(rows)
                 .argument(once.into());
-            // Every group of a sum has a row of the result.
-            if task.sum { grid } else { grid.resident(RESIDENT) }
+            match few {
+                Some(_) => grid.entry(&source::few_name(task)),
+                // Every group of a sum has a row of the result.
+                None if task.sum => grid,
+                None => grid.resident(RESIDENT),
+            }
         });
     }
     Ok(builder.build()?)

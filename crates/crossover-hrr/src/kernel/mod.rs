@@ -8,11 +8,12 @@ mod passes;
 mod single;
 mod source;
 mod transpose;
+mod winners;
 
 #[cfg(test)]
 mod compiled;
 
 pub(crate) use self::{
     convolve::{convolve, convolve_sum},
-    nearest::{nearest, prepared},
+    nearest::{MULTIPLE, indices, nearest, prepared, winners},
 };

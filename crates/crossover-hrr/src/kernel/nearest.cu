@@ -1,12 +1,13 @@
-// The nearest items of queries: a matrix product whose scores are never written, only the best of every group of 64 items.
+// The best of every group of items: a matrix product whose scores are never written.
 //
-// Contract: queries [Q, K] and items [N, K] in f16, K a multiple of 8, rows without gaps. Out [Q, 4·ceil(N/256)]: entry 4t + c is the best among
-// the items 256t + 2c + 8j and 256t + 2c + 8j + 1, j = 0..31, as an ordered number: the score's bits made monotone in the upper half, the complement
-// of the item's index in the lower. The largest entry of a row is the nearest item; among equal scores the first.
+// Contract: queries [Q, K] and items [N, K] in f32, K a multiple of 8, rows without gaps; `hrr_round` writes both in f16 to `scratch`, `hrr_nearest`
+// multiplies these and writes groups there, as ordered.cuh says.
 //
-// Launch: 256 threads, any number of blocks (one per multiprocessor is best: each takes tiles of 128 queries by 256 items in turn, and loads
-// run ahead across tiles). Shared memory: 4 stages of 48 KiB, and 1 KiB to align them.
-// Arithmetic: 2·Q·N·K on tensor cores (wgmma where there is one); bytes: operands once, 1/8 byte per score.
+// Launch: hrr_round with any number of threads. hrr_nearest with 256 threads and any number of blocks (one per multiprocessor is best: each takes
+// tiles of 128 queries by 256 items in turn, and loads run ahead across tiles); shared memory: STAGES stages of 48 KiB, and 1 KiB to align them.
+// Arithmetic: 2·Q·N·K on tensor cores (wgmma where there is one); bytes: operands once in f32 and twice in f16, 1/8 byte per score.
+//
+// Defined before this text: STAGES, AHEAD, of which less than STAGES are fetched ahead (two less where wgmma runs beside the fetching).
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define HAS_WGMMA 1
@@ -14,7 +15,7 @@
 #define HAS_WGMMA 0
 #endif
 
-constexpr int M = 128, N_TILE = 256, STEP = 64, STAGES = 4, AHEAD = 2;
+constexpr int M = 128, STEP = 64;
 constexpr unsigned A_BYTES = M * STEP * 2, STAGE_BYTES = (M + N_TILE) * STEP * 2;
 
 __device__ __forceinline__ void copy16(const unsigned to, const void* from, const bool there)
@@ -143,18 +144,36 @@ __device__ __forceinline__ void multiply_stage(float (&d)[128], const unsigned a
 #endif
 }
 
-// A score and an index as one number that is larger for a larger score, then for a smaller index.
-__device__ __forceinline__ unsigned long long ordered(const float score, const unsigned index)
+__device__ __forceinline__ unsigned halves(const float low, const float high)
 {
-    const unsigned bits = __float_as_uint(score);
-    const unsigned monotone = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
-    return (unsigned long long)monotone << 32 | ~index;
+    unsigned both;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    return both;
+}
+
+extern "C" __global__ void __launch_bounds__(256) hrr_round(
+    const float* queries, const float* items, unsigned long long*, unsigned char* scratch, long long Q, long long N, long long K)
+{
+    uint4* to_queries = (uint4*)rounded_queries(scratch, Q, N);
+    uint4* to_items = (uint4*)rounded_items(scratch, Q, N, K);
+    const long long own = Q * K / 8, total = own + N * K / 8, step = (long long)gridDim.x * blockDim.x;
+    #pragma unroll 2
+    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += step) {
+        const bool is_query = i < own;
+        const long long at = is_query ? i : i - own;
+        const float4* from = (const float4*)(is_query ? queries : items) + 2 * at;
+        const float4 x = from[0], y = from[1];
+        (is_query ? to_queries : to_items)[at] = {halves(x.x, x.y), halves(x.z, x.w), halves(y.x, y.y), halves(y.z, y.w)};
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(256, 1) hrr_nearest(
-    const unsigned short* queries, const unsigned short* items, unsigned long long* out, long long Q, long long N, long long K)
+    const float*, const float*, unsigned long long*, unsigned char* scratch, long long Q, long long N, long long K)
 {
     extern __shared__ unsigned char memory[];
+    const unsigned short* queries = rounded_queries(scratch, Q, N);
+    const unsigned short* items = rounded_items(scratch, Q, N, K);
+    unsigned long long* out = (unsigned long long*)scratch;
     const unsigned base = ((unsigned)__cvta_generic_to_shared(memory) + 1023) & ~1023u;
     const int across = (int)((Q + M - 1) / M), along = (int)((N + N_TILE - 1) / N_TILE), tiles = across * along, steps = (int)((K + STEP - 1) / STEP);
     // Neighbouring blocks share a tile of items. The fetching side runs ahead, into the next tile too.
@@ -183,7 +202,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) hrr_nearest(
             asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #endif
             __syncthreads();
-            // The stage that this overwrites was multiplied two rounds ago, and that has been waited for below.
+            // What this overwrites was multiplied STAGES - AHEAD rounds ago, and that has been waited for.
             fetch();
             const unsigned from = base + stage * STAGE_BYTES;
             multiply_stage(d, from, from + A_BYTES, k == 0);
@@ -214,7 +233,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) hrr_nearest(
                 }
             }
             const long long query = row + half * 8;
-            if (query < Q) out[query * (4 * along) + tile / across * 4 + part] = ordered(best, at);
+            if (query < Q) out[query * (EACH * along) + tile / across * EACH + part] = ordered(best, at);
         }
     }
 }

@@ -1,30 +1,35 @@
-//! The nearest item of every query, as kernels: scores are never written as a whole.
+//! The nearest item of every query as one kernel for both devices: scores are never written as a whole.
 //!
-//! On the CPU a block of items at a time is multiplied and searched while its scores are in the cache. On a GPU tensor cores multiply vectors that
-//! were rounded to f16 and keep the best of every 64 items; a second kernel scores those groups again, in f64, that could hold the
-//! winner: a rounded score is off by at most [`margin`], so the winner's group is within twice that of the largest.
+//! What always holds: winners are those of exact arithmetic. The CPU's part is in [`search`]. On a GPU tensor cores multiply
+//! vectors that were rounded to f16 and keep the best of every 64 items; then those groups are scored again, in f64, that could hold the
+//! winner: a rounded score is off by at most [`margin`], so the winner's group is within twice that of the largest. Few queries are
+//! scored in f32 instead, since rounding all items for them would take longer than reading them.
 
 use std::sync::OnceLock;
 
-use crossover_array::{
-    Array, CustomKernel, DType, Device, Grid, KernelInputs, KernelOutput, Padding, Runtime, Shape,
-};
-use crossover_core::custom::Work;
-use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
-use rayon::prelude::*;
+use crossover_array::{Array, CustomKernel, DType, Grid, Padding, Shape};
+use crossover_core::custom::{Launches, Work};
 
+use super::winners::{Rows, winners as search};
 use crate::Result;
 
-pub(super) const NEAREST: &str = include_str!("nearest.cu");
-pub(super) const RESCORE: &str = include_str!("rescore.cu");
+const ORDERED: &str = include_str!("ordered.cuh");
+const NEAREST: &str = include_str!("nearest.cu");
+const SCAN: &str = include_str!("scan.cu");
+const RESCORE: &str = include_str!("rescore.cu");
 
-/// Items of a tile of the kernel, and groups that their scores are kept by.
+/// Items of a tile, and groups that their scores are kept by.
 const TILE: usize = 256;
 const GROUPS: usize = 4;
-/// Shared memory of the kernel: four stages of 48 KiB, and room to align them.
-const SHARED: usize = 4 * 48 * 1024 + 1024;
-/// Items whose scores are in the cache at the same time on the CPU.
-const BLOCK: usize = 512;
+/// Queries of a tile.
+const ACROSS: usize = 128;
+/// Bytes of a stage of operands in shared memory, and room to align the stages.
+const STAGE: usize = 48 * 1024;
+const ALIGN: usize = 1024;
+/// Queries up to which items are read as they are.
+const FEW: usize = 8;
+/// Rows are whole pieces of 16 bytes, in f16 too.
+pub(crate) const MULTIPLE: usize = 8;
 
 /// How far a score of vectors of length at most 1, rounded to f16, is from the true one: 2⁻¹¹ for each operand and its rounding, and
 /// 2⁻²² for each of `k` additions.
@@ -32,99 +37,86 @@ fn margin(k: usize) -> f32 {
     (2f64.powi(-10) * 1.01 + k as f64 * 2f64.powi(-22)) as f32
 }
 
-/// Indices and similarities of the nearest items.
-///
-/// Both are [comparable](crate::Space::comparable) and [prepared].
+/// The winners of queries among items, lazily: `u64` entries of a score and an index. Both operands are [comparable](crate::Space::comparable) and
+/// [prepared].
+pub(crate) fn winners(queries: &Array, items: &Array) -> Result<Array> {
+    Ok(kernel()?.call(&[queries, items]))
+}
+
+/// Indices and similarities of the nearest items; where nothing is alike, because everything is NaN, the index is `u32::MAX`.
 pub(crate) fn nearest(queries: &Array, items: &Array) -> Result<(Vec<u32>, Vec<f32>)> {
-    let rows = queries.shape().dims()[0];
-    if rows == 0 {
+    if queries.shape().dims()[0] == 0 {
         return Ok((Vec::new(), Vec::new()));
     }
-    let [first, second, alone] = kernels()?;
-    let has_gpu = Runtime::current().is_available(Device::Cuda(0));
-    let found = if has_gpu {
-        let groups = first.call(&[&queries.astype(DType::F16), &items.astype(DType::F16)]);
-        second.call(&[&groups, queries, items]).to_vec::<u64>()
-    } else {
-        alone.call(&[queries, items]).to_vec::<u64>()
-    };
-    let found = match found {
-        Ok(found) => found,
-        // A GPU that has no such instructions, or less shared memory than the kernel asks for: the scores are written there after all.
-        Err(error) if has_gpu => {
-            tracing::warn!(target: "crossover::fallback", %error, "cleanup writes its scores");
-            let scores = queries.matmul(&items.t());
-            let indices = scores.argmax(-1).to_vec::<i64>()?;
-            let best = scores.max(-1).to_vec::<f32>()?;
-            return Ok((indices.into_iter().map(|i| i as u32).collect(), best));
-        }
-        Err(error) => return Err(error.into()),
-    };
+    let found = winners(queries, items)?.to_vec::<u64>()?;
     Ok(found.into_iter().map(unpacked).unzip())
 }
 
-/// As f32, with zeros up to a multiple of 8 numbers, which the kernels want; they change no score.
+/// The indices of winners, lazily, as `i64`; -1 where nothing is alike.
+pub(crate) fn indices(winners: &Array) -> Array {
+    let lower = !winners & Array::full((), u64::from(u32::MAX));
+    let none = lower.equal(Array::full((), u64::from(u32::MAX)));
+    none.where_(Array::full((), -1i64), lower.astype(DType::I64))
+}
+
+/// As f32, with zeros up to a [multiple](MULTIPLE) of numbers that the kernels want; they change no score.
 pub(crate) fn prepared(x: &Array) -> Array {
     let x = if x.dtype() == DType::F32 { x.clone() } else { x.astype(DType::F32) };
-    match x.shape().dims()[1] % 8 {
+    match x.shape().dims()[1] % MULTIPLE {
         0 => x.clone(),
-        over => x.pad(&[(0, 0), (0, 8 - over)], Padding::Constant(0.0.into())),
+        over => x.pad(&[(0, 0), (0, MULTIPLE - over)], Padding::Constant(0.0.into())),
     }
 }
 
 /// A score and an index as one number that is larger for a larger score, then for a smaller index.
-fn packed(score: f32, index: u32) -> u64 {
+pub(super) const fn packed(score: f32, index: u32) -> u64 {
     let bits = score.to_bits();
     let monotone = if bits >> 31 == 1 { !bits } else { bits | 1 << 31 };
-    u64::from(monotone) << 32 | u64::from(!index)
+    (monotone as u64) << 32 | !index as u64
 }
 
-fn unpacked(entry: u64) -> (u32, f32) {
+pub(super) fn unpacked(entry: u64) -> (u32, f32) {
     let bits = (entry >> 32) as u32;
     let score = f32::from_bits(if bits >> 31 == 1 { bits & !(1 << 31) } else { !bits });
     (!(entry as u32), score)
 }
 
-/// The kernel that scores rounded vectors, the one that scores again, and the one for machines without a GPU.
-fn kernels() -> Result<&'static [CustomKernel; 3]> {
-    static MADE: OnceLock<[CustomKernel; 3]> = OnceLock::new();
+/// The CUDA text with so many stages of operands, of which some are fetched ahead.
+pub(super) fn text(stages: usize, ahead: usize) -> String {
+    format!("constexpr int STAGES = {stages}, AHEAD = {ahead};\n{ORDERED}{NEAREST}{SCAN}{RESCORE}")
+}
+
+/// The launches for these operands. Scratch memory holds the best of every group, then, where there are many queries, both operands in f16.
+fn launches(queries: &Shape, items: &Shape, stages: usize) -> Launches {
+    let (q, n, k) = (queries[0], items[0], queries[1]);
+    let tiles = n.div_ceil(TILE);
+    let groups = (q * GROUPS * tiles * 8).next_multiple_of(256);
+    let rounded_queries = (q * k * 2).next_multiple_of(256);
+    let sized = |grid: Grid| grid.size(q).size(n).size(k);
+    let rescore = sized(Grid::new([q, 1, 1], [256, 1, 1]).entry("hrr_rescore")).float(margin(k));
+    if q <= FEW {
+        let scan = sized(Grid::new([tiles, 1, 1], [256, 1, 1]).entry("hrr_scan"));
+        return Launches::from(scan).then(rescore).scratch(groups);
+    }
+    // Eight numbers for each thread.
+    let round = Grid::covering((q + n) * k / 8, 256).entry("hrr_round").resident(16);
+    let nearest = Grid::new([q.div_ceil(ACROSS) * tiles, 1, 1], [256, 1, 1]);
+    let nearest = nearest.resident(1).shared(stages * STAGE + ALIGN);
+    let total = groups + rounded_queries + n * k * 2;
+    Launches::from(sized(round)).then(sized(nearest)).then(rescore).scratch(total)
+}
+
+/// Stages of shared memory, and of these fetched ahead, by compute capability: Hopper multiplies while it fetches and has room for it; others have
+/// 99 KiB at least.
+const STAGES: [(u32, usize, usize); 3] = [(80, 2, 1), (90, 4, 2), (100, 2, 1)];
+
+/// The kernel; built once.
+pub(super) fn kernel() -> Result<&'static CustomKernel> {
+    static MADE: OnceLock<CustomKernel> = OnceLock::new();
     if let Some(made) = MADE.get() {
         return Ok(made);
     }
-    let first = CustomKernel::builder("hrr_nearest")
-        .input("queries", DType::F16)
-        .input("items", DType::F16)
-        .output("best", DType::U64)
-        .shape(|shapes| {
-            rows_of(shapes[0], shapes[1])?;
-            Ok(Shape::from([shapes[0][0], GROUPS * shapes[1][0].div_ceil(TILE)]))
-        })
-        .work(|inputs, _| half_of(inputs[0], inputs[1]))
-        .cpu(group_scores)
-        .cuda(NEAREST, |inputs, _| {
-            let (q, n, k) = (inputs[0][0], inputs[1][0], inputs[0][1]);
-            let tiles = q.div_ceil(128) * n.div_ceil(TILE);
-            Grid::new([tiles, 1, 1], [256, 1, 1]).resident(1).shared(SHARED).size(q).size(n).size(k)
-        })
-        .build()?;
-    let second = CustomKernel::builder("hrr_rescore")
-        .input("groups", DType::U64)
-        .input("queries", DType::F32)
-        .input("items", DType::F32)
-        .output("winner", DType::U64)
-        .shape(|shapes| {
-            rows_of(shapes[1], shapes[2])?;
-            Ok(Shape::from([shapes[1][0]]))
-        })
-        .work(|inputs, _| half_of(inputs[1], inputs[2]))
-        .cpu(|inputs, output| winners(inputs, 1, output))
-        .cuda(RESCORE, |inputs, _| {
-            let (groups, n, k) = (inputs[0][1], inputs[2][0], inputs[1][1]);
-            let bits = i64::from(margin(k).to_bits());
-            Grid::new([inputs[0][0], 1, 1], [256, 1, 1]).size(groups).size(n).size(k).argument(bits)
-        })
-        .build()?;
-    let alone = CustomKernel::builder("hrr_winners")
+    let mut builder = CustomKernel::builder("hrr_nearest")
         .input("queries", DType::F32)
         .input("items", DType::F32)
         .output("winner", DType::U64)
@@ -132,73 +124,32 @@ fn kernels() -> Result<&'static [CustomKernel; 3]> {
             rows_of(shapes[0], shapes[1])?;
             Ok(Shape::from([shapes[0][0]]))
         })
-        .cpu(|inputs, output| winners(inputs, 0, output))
-        .build()?;
-    Ok(MADE.get_or_init(|| [first, second, alone]))
-}
-
-/// Half of a product's work: on the GPU the first kernel does most of it, on the CPU the second.
-fn half_of(queries: &Shape, items: &Shape) -> Work {
-    let products = (queries.size() as u64).saturating_mul(items.dims().first().map_or(0, |&n| n as u64));
-    Work { products, ..Work::default() }
+        .work(|inputs, _| {
+            let items = inputs[1].dims().first().map_or(0, |&n| n as u64);
+            let products = (inputs[0].size() as u64).saturating_mul(2).saturating_mul(items);
+            Work { products, ..Work::default() }
+        })
+        .cpu(|inputs, output| {
+            let k = inputs.shape(0)[1];
+            let rows = |at| Ok::<_, crossover_core::Error>(Rows { numbers: inputs.slice::<f32>(at)?, k });
+            search(rows(0)?, rows(1)?, output.slice::<u64>()?);
+            Ok(())
+        });
+    for (capability, stages, ahead) in STAGES {
+        builder = builder.cuda_since(capability, &text(stages, ahead), move |inputs, _| {
+            launches(inputs[0], inputs[1], stages)
+        });
+    }
+    let made = builder.build()?;
+    Ok(MADE.get_or_init(|| made))
 }
 
 fn rows_of(queries: &Shape, items: &Shape) -> Result<(), String> {
     match (queries.dims(), items.dims()) {
-        ([_, k], [n, other]) if k == other && k.is_multiple_of(8) && *n > 0 => Ok(()),
-        (q, n) => Err(format!("wants [q, k] and [n, k] with k a multiple of 8, not {q:?} and {n:?}")),
-    }
-}
-
-/// On the CPU the winners are found from the vectors themselves, so that no group is ruled out here.
-fn group_scores(_: &KernelInputs<'_>, output: &mut KernelOutput<'_>) -> crossover_core::Result<()> {
-    output.slice::<u64>()?.fill(packed(f32::INFINITY, 0));
-    Ok(())
-}
-
-/// The winners: blocks of items by all queries, multiplied, searched, forgotten. `at` is the operand that the queries are.
-fn winners(
-    inputs: &KernelInputs<'_>,
-    at: usize,
-    output: &mut KernelOutput<'_>,
-) -> crossover_core::Result<()> {
-    let (queries, items) = (inputs.slice::<f32>(at)?, inputs.slice::<f32>(at + 1)?);
-    let (q, k, n) = (inputs.shape(at)[0], inputs.shape(at)[1], inputs.shape(at + 1)[0]);
-    let out = output.slice::<u64>()?;
-    let queries = MatRef::from_row_major_slice(queries, q, k);
-    let search = |block: usize| {
-        let (first, end) = (block * BLOCK, ((block + 1) * BLOCK).min(n));
-        let part = MatRef::from_row_major_slice(&items[first * k..end * k], end - first, k);
-        let mut scores = vec![0.0f32; q * (end - first)];
-        let to = MatMut::from_row_major_slice_mut(&mut scores, q, end - first);
-        matmul(to, Accum::Replace, queries, part.transpose(), 1.0, Par::Seq);
-        scores.chunks(end - first).map(|row| best_of(row, first)).collect::<Vec<u64>>()
-    };
-    let all: Vec<Vec<u64>> = (0..n.div_ceil(BLOCK)).into_par_iter().map(search).collect();
-    out.fill(packed(f32::NEG_INFINITY, u32::MAX));
-    for found in all {
-        for (out, found) in out.iter_mut().zip(found) {
-            *out = (*out).max(found);
+        ([_, k], [n, other]) if k == other && k.is_multiple_of(MULTIPLE) && *k > 0 && *n > 0 => Ok(()),
+        (q, n) => {
+            Err(format!("wants [q, k] and [n, k] with k a multiple of {MULTIPLE}, not {q:?} and {n:?}"))
         }
-    }
-    Ok(())
-}
-
-/// The best of some scores, the first among equals; NaN never wins.
-fn best_of(scores: &[f32], first: usize) -> u64 {
-    // The largest first, which is a plain loop over vectors; then where it is.
-    let mut lanes = [f32::NEG_INFINITY; 16];
-    let mut chunks = scores.chunks_exact(16);
-    for chunk in &mut chunks {
-        for (lane, &score) in lanes.iter_mut().zip(chunk) {
-            *lane = if score > *lane { score } else { *lane };
-        }
-    }
-    let rest = chunks.remainder().iter().chain(&lanes);
-    let most = rest.fold(f32::NEG_INFINITY, |most, &score| if score > most { score } else { most });
-    match scores.iter().position(|&score| score == most) {
-        Some(at) => packed(most, (first + at) as u32),
-        None => packed(f32::NEG_INFINITY, u32::MAX),
     }
 }
 
@@ -219,15 +170,6 @@ mod tests {
     }
 
     #[test]
-    fn nan_never_wins() {
-        let mut scores = vec![f32::NAN; 40];
-        assert_eq!(unpacked(best_of(&scores, 7)).0, u32::MAX);
-        scores[33] = -0.5;
-        scores[35] = -0.5;
-        assert_eq!(unpacked(best_of(&scores, 7)), (40, -0.5));
-    }
-
-    #[test]
     fn the_margin_covers_rounding_to_f16() {
         // Worst directions: every element at the largest relative rounding error, all of one sign.
         let k = 1024;
@@ -237,5 +179,27 @@ mod tests {
         let exact: f64 = x.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
         let rounded: f64 = x.iter().map(|&x| f64::from(f16::from_f32(x).to_f32()).powi(2)).sum();
         assert!((exact - rounded).abs() / exact < f64::from(margin(k)), "{exact} {rounded}");
+    }
+
+    #[test]
+    fn launches_ask_for_what_devices_have() {
+        let (items, many, few) = (Shape::from([1000, 72]), Shape::from([300, 72]), Shape::from([3, 72]));
+        for (_, stages, ahead) in STAGES {
+            assert!(ahead < stages);
+            let launches = launches(&many, &items, stages);
+            assert_eq!(launches.grids().len(), 3);
+            // Groups of 64 items, both operands in f16.
+            assert_eq!(
+                launches.scratch_bytes(),
+                (300usize * 16 * 8).next_multiple_of(256)
+                    + (300usize * 72 * 2).next_multiple_of(256)
+                    + 1000 * 72 * 2
+            );
+        }
+        // 99 KiB is the least that a block can have since 8.0.
+        assert!(2 * STAGE + ALIGN <= 99 * 1024 && 4 * STAGE + ALIGN <= 227 * 1024);
+        let launches = launches(&few, &items, 2);
+        let entries: Vec<_> = launches.grids().iter().map(|grid| grid.entry_name()).collect();
+        assert_eq!(entries, [Some("hrr_scan"), Some("hrr_rescore")]);
     }
 }

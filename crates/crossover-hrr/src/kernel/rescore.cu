@@ -1,35 +1,21 @@
 // The exact winner among groups of items whose best approximate score could be it.
 //
-// Contract: `groups` [Q, G] as hrr_nearest writes it from operands rounded to f16; queries [Q, K] and items [N, K] in f32, K a multiple of 8, of
-// length at most 1.
-// A score there differs from the true one by at most `margin`, so that the winner's group has an entry of at least the largest minus twice
-// that; every item of such groups is scored again in f64. Out [Q]: the winner, ordered as there, its score rounded to f32.
+// Contract: groups in `scratch` as ordered.cuh says; queries [Q, K] and items [N, K] in f32, K a multiple of 8, of length at most 1. A score there
+// differs from the true one by at most `margin`, so that the winner's group has an entry of at least the largest minus twice that; every item of
+// such groups is scored again in f64. Out [Q]: the winner, ordered as there, its score rounded to f32.
 //
 // Launch: one block of 256 threads per query. Bytes: 256·K per group that is looked at, one or two as a rule.
 
-__device__ __forceinline__ float score_of(const unsigned long long entry)
-{
-    const unsigned bits = (unsigned)(entry >> 32);
-    return __uint_as_float(bits & 0x80000000u ? bits & 0x7fffffffu : ~bits);
-}
-
-__device__ __forceinline__ unsigned long long ordered(const float score, const unsigned index)
-{
-    const unsigned bits = __float_as_uint(score);
-    const unsigned monotone = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
-    return (unsigned long long)monotone << 32 | ~index;
-}
-
 extern "C" __global__ void __launch_bounds__(256) hrr_rescore(
-    const unsigned long long* groups, const float* queries, const float* items, unsigned long long* out, long long G, long long N, long long K,
-    long long margin_bits)
+    const float* queries, const float* items, unsigned long long* out, unsigned char* scratch, long long, long long N, long long K, float margin)
 {
     __shared__ unsigned long long shared[8];
     __shared__ double scores[8];
     __shared__ unsigned places[8];
     __shared__ int list[256], count;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const unsigned long long* row = groups + blockIdx.x * G;
+    const long long G = groups_of(N);
+    const unsigned long long* row = (const unsigned long long*)scratch + blockIdx.x * G;
     const float* query = queries + blockIdx.x * K;
     unsigned long long top = 0;
     for (long long g = threadIdx.x; g < G; g += 256) top = row[g] > top ? row[g] : top;
@@ -40,7 +26,12 @@ extern "C" __global__ void __launch_bounds__(256) hrr_rescore(
     if (lane == 0) shared[warp] = top;
     __syncthreads();
     for (int i = 0; i < 8; ++i) top = shared[i] > top ? shared[i] : top;
-    const float least = score_of(top) - 2 * __uint_as_float((unsigned)margin_bits);
+    // Everything is NaN.
+    if (score_of(top) == -__int_as_float(0x7f800000)) {
+        if (threadIdx.x == 0) out[blockIdx.x] = top;
+        return;
+    }
+    const float least = score_of(top) - 2 * margin;
     double best = -1e300;
     unsigned at = 0xffffffffu;
     for (long long start = 0; start < G; start += 256) {
@@ -52,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(256) hrr_rescore(
         __syncthreads();
         for (int i = warp; i < count * 64; i += 8) {
             const int group = list[i / 64], j = i % 64;
-            const long long item = group / 4 * 256ll + group % 4 * 2 + j / 2 * 8 + j % 2;
+            const long long item = group / EACH * (long long)N_TILE + group % EACH * 2 + j / 2 * 8 + j % 2;
             if (item >= N) continue;
             const float4* from = (const float4*)(items + item * K);
             double sum = 0;

@@ -45,6 +45,12 @@ impl Geometry {
         *found.entry(d).or_insert_with(|| Geometry::find(d))
     }
 
+    /// For so few rows that each wants as many threads as can help it: time is that of one row. `None` where the other one is as quick.
+    pub fn few(d: usize) -> Option<Geometry> {
+        // The other one has 16 threads for each of eight rows.
+        (d == 512).then_some(Geometry { radices: [8, 4, 8, 1], group: 32, groups: 1 })
+    }
+
     fn find(d: usize) -> Option<Geometry> {
         if !d.is_multiple_of(2) {
             return None;
@@ -126,25 +132,42 @@ pub(super) fn name(task: Task) -> &'static str {
     names[wide]
 }
 
-/// The text.
+/// The name of the entry point for few rows.
+pub(super) fn few_name(task: Task) -> String {
+    format!("{}_few", name(task))
+}
+
+/// The text: the kernel, and where there is one the kernel for few rows.
 pub(super) fn text(task: Task, geometry: &Geometry) -> String {
     let (real, element, hold, release) = match task.dtype {
         DType::F64 => ("double", "double", "(x)", "(x)"),
         DType::BF16 => ("float", "unsigned short", "xo_widen_bf16(x)", "xo_settle_bf16(x)"),
         _ => ("float", "float", "(x)", "(x)"),
     };
-    let [r0, r1, r2, r3] = geometry.radices;
-    format!(
+    let mut text = format!(
         "typedef {real} real;\ntypedef {element} element;\n#define hold(x) {hold}\n#define release(x) {release}\n\
-         constexpr int M = {}, T = {}, GROUPS = {}, RADIX0 = {r0}, RADIX1 = {r1}, RADIX2 = {r2}, RADIX3 = {r3};\n\
-         constexpr bool CORRELATE = {}, NORMALISE = {}, SUM = {};\n#define NAME {}\n{BUTTERFLY}{TRANSFORM}{CONVOLVE}",
-        task.d / 2,
-        geometry.group,
-        geometry.groups,
+         constexpr bool CORRELATE = {}, NORMALISE = {}, SUM = {};\n{BUTTERFLY}{}",
         task.correlate,
         task.normalise,
         task.sum,
-        name(task),
+        body("many", name(task), task, geometry),
+    );
+    if let (Some(few), false) = (Geometry::few(task.d), task.sum) {
+        text.push_str(&body("few", &few_name(task), task, &few));
+    }
+    text
+}
+
+/// One kernel, in a namespace of its own: constants of the geometry before the files that use them.
+fn body(space: &str, name: &str, task: Task, geometry: &Geometry) -> String {
+    let [r0, r1, r2, r3] = geometry.radices;
+    format!(
+        "namespace {space} {{\n\
+         constexpr int M = {}, T = {}, GROUPS = {}, RADIX0 = {r0}, RADIX1 = {r1}, RADIX2 = {r2}, RADIX3 = {r3};\n\
+         #define NAME {name}\n{TRANSFORM}{CONVOLVE}#undef NAME\n}}\nusing {space}::{name};\n",
+        task.d / 2,
+        geometry.group,
+        geometry.groups,
     )
 }
 
@@ -169,6 +192,12 @@ mod tests {
         assert!(direct > 110, "{direct}");
         for d in [7, 9, 22, 514, 8193, 16384] {
             assert_eq!(Geometry::of(d), None, "{d}");
+        }
+        for d in 1..=LONGEST {
+            if let Some(few) = Geometry::few(d) {
+                assert_eq!(few.radices.iter().product::<usize>(), d / 2, "{d}");
+                assert!(Geometry::of(d).is_some_and(|many| many.group < few.group), "{d}");
+            }
         }
     }
 }

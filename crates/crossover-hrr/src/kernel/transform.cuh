@@ -133,14 +133,13 @@ __device__ __forceinline__ void stages(cx (&held)[COUNT][HELD], const Roots& roo
     }
 }
 
-// Sums over the threads of a group, the same in all.
+// Sums over the threads of a group, the same in all. Between two calls the threads meet elsewhere, so that nobody still reads `sums`.
 __device__ __forceinline__ real total(real x, real* __restrict__ sums, const int t)
 {
     constexpr int WIDTH = T < 32 ? T : 32;
     #pragma unroll
     for (int step = WIDTH / 2; step > 0; step /= 2) x += __shfl_xor_sync(0xffffffffu, x, step);
     if constexpr (T > 32) {
-        __syncthreads();
         if (t % 32 == 0) sums[t / 32] = x;
         __syncthreads();
         x = 0;

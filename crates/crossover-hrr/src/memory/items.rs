@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crossover_array::{Array, Device, s};
+use crossover_array::{Array, Device, Runtime, s, with_device};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use super::saved;
+use super::{base::Base, saved};
 use crate::{Error, Match, Result, Space, Store};
 
 /// Rows that are reserved at least when a memory grows.
@@ -38,7 +38,9 @@ pub struct ItemMemory {
     space: Space,
     names: Vec<String>,
     places: FxHashMap<String, usize>,
-    /// `[capacity, d]`, of which the first `names.len()` rows count.
+    /// The first rows, where they are used as they were found.
+    base: Base,
+    /// `[capacity, d]`, of which the first rows count: those after the base.
     rows: Array,
     /// Rows as cleanup wants them, made when it is first asked for.
     prepared: Mutex<Option<Array>>,
@@ -55,7 +57,8 @@ impl ItemMemory {
         ItemMemory::reserved(space, 0)
     }
 
-    /// Without items, and with room for `items` of them, so that adding those moves nothing.
+    /// Without items, and with room for `items` of them, so that adding those moves nothing. Where there is a GPU, memory is taken on it for what
+    /// queries compare with; if it has too little, that is left for later.
     ///
     /// ```
     /// use crossover_hrr::{ItemMemory, Model, Space};
@@ -64,6 +67,15 @@ impl ItemMemory {
     /// # Ok::<(), crossover_hrr::Error>(())
     /// ```
     pub fn with_capacity(items: usize, space: Space) -> ItemMemory {
+        let width = space.comparable_width();
+        let gpu = Device::Cuda(0);
+        if items > 0 && Runtime::current().is_available(gpu) {
+            // Memory that was taken once is kept for the next that asks for as much.
+            let taken = with_device(gpu, || Array::zeros::<f32>([items, width]).eval().map(drop));
+            if let Err(error) = taken {
+                tracing::warn!(target: "crossover::hrr", items, %error, "no memory is taken on the GPU yet");
+            }
+        }
         ItemMemory::reserved(space, items)
     }
 
@@ -73,6 +85,7 @@ impl ItemMemory {
             space,
             names: Vec::new(),
             places: FxHashMap::default(),
+            base: Base::default(),
             rows,
             prepared: Mutex::new(None),
             saved: 0,
@@ -98,7 +111,7 @@ impl ItemMemory {
 
     /// Items that fit without moving.
     pub fn capacity(&self) -> usize {
-        self.rows.shape().dims()[0]
+        self.base.len() + self.rows.shape().dims()[0]
     }
 
     /// The names, in the order of the rows.
@@ -108,7 +121,22 @@ impl ItemMemory {
 
     /// The vectors, one per row.
     pub fn vectors(&self) -> Array {
-        self.rows.slice(s![0..self.len()])
+        self.base.with(&self.owned(self.base.len()))
+    }
+
+    /// Rows from one on that are not of the base.
+    fn owned(&self, from: usize) -> Array {
+        self.rows.slice(s![from - self.base.len()..self.len() - self.base.len()])
+    }
+
+    /// Makes all rows the memory's own, so that they can be written to.
+    fn own(&mut self) -> Result<()> {
+        if self.base.len() > 0 {
+            self.rows = self.vectors().copy();
+            self.rows.eval()?;
+            self.base = Base::default();
+        }
+        Ok(())
     }
 
     /// Adds the vector of a name; see [`Space::named`].
@@ -136,6 +164,35 @@ impl ItemMemory {
 
     /// Adds rows under names; all or none.
     pub fn add_vectors<S: AsRef<str>>(&mut self, names: &[S], vectors: &Array) -> Result<()> {
+        let fresh = self.fresh(names, vectors)?;
+        if names.is_empty() {
+            return Ok(());
+        }
+        let base = self.base.len();
+        let (start, end) = (self.len() - base, self.len() - base + names.len());
+        if base + end > self.capacity() {
+            let more = end.max(self.rows.shape().dims()[0] * 2).max(LEAST);
+            let larger = Array::zeros_dtype([more, self.space.d()], self.space.dtype());
+            if start > 0 {
+                larger.slice(s![0..start]).assign(self.owned(base))?;
+            }
+            self.rows = larger;
+        }
+        self.rows.slice(s![start..end]).assign(vectors)?;
+        self.known(names, fresh);
+        Ok(())
+    }
+
+    /// Adds rows under names that stay where they are. Only to a memory that has none of its own.
+    pub(super) fn add_base(&mut self, names: &[String], vectors: Array) -> Result<()> {
+        let fresh = self.fresh(names, &vectors)?;
+        self.base.push(vectors);
+        self.known(names, fresh);
+        Ok(())
+    }
+
+    /// Places of names that are new, for rows that fit them.
+    fn fresh<S: AsRef<str>>(&self, names: &[S], vectors: &Array) -> Result<FxHashMap<String, usize>> {
         self.space.rows("add", vectors)?;
         if vectors.shape().dims() != [names.len(), self.space.d()] {
             let what = format!("{} names and vectors of shape {}", names.len(), vectors.shape());
@@ -147,31 +204,23 @@ impl ItemMemory {
                 return Err(Error::Taken { name: name.to_string() });
             }
         }
-        if names.is_empty() {
-            return Ok(());
-        }
-        let (start, end) = (self.len(), self.len() + names.len());
-        if end > self.capacity() {
-            let more = end.max(self.capacity() * 2).max(LEAST);
-            let larger = Array::zeros_dtype([more, self.space.d()], self.space.dtype());
-            if start > 0 {
-                larger.slice(s![0..start]).assign(self.vectors())?;
-            }
-            self.rows = larger;
-        }
-        self.rows.slice(s![start..end]).assign(vectors)?;
+        Ok(fresh)
+    }
+
+    fn known<S: AsRef<str>>(&mut self, names: &[S], fresh: FxHashMap<String, usize>) {
         self.places.extend(fresh);
         self.names.extend(names.iter().map(|n| n.as_ref().to_string()));
-        *self.prepared.lock() = None;
-        Ok(())
     }
 
     /// The vector of an item.
     pub fn get(&self, name: &str) -> Result<Array> {
         let unknown = || Error::Unknown { name: name.to_string(), items: self.len() };
         let at = *self.places.get(name).ok_or_else(unknown)?;
+        if at < self.base.len() {
+            return Ok(self.base.row(at));
+        }
         // A copy: rows of the memory may be written to later.
-        Ok(self.rows.index(at as i64).copy())
+        Ok(self.rows.index((at - self.base.len()) as i64).copy())
     }
 
     /// Whether there is an item of this name.
@@ -183,7 +232,9 @@ impl ItemMemory {
     pub fn remove(&mut self, name: &str) -> Result<()> {
         let items = self.len();
         let unknown = || Error::Unknown { name: name.to_string(), items };
-        let at = self.places.remove(name).ok_or_else(unknown)?;
+        let at = *self.places.get(name).ok_or_else(unknown)?;
+        self.own()?;
+        self.places.remove(name);
         if at + 1 < self.len() {
             let after = self.rows.slice(s![at + 1..self.len()]).copy();
             self.rows.slice(s![at..self.len() - 1]).assign(after)?;
@@ -207,14 +258,23 @@ impl ItemMemory {
         Ok(())
     }
 
-    /// The vectors as cleanup wants them; made once.
+    /// The vectors as cleanup wants them. Rows are prepared once: those that were added since are put after what is there, where that is.
     fn prepared(&self) -> Result<Array> {
         let mut prepared = self.prepared.lock();
-        if let Some(made) = &*prepared {
+        let done = prepared.as_ref().map_or(0, |made| made.shape().dims()[0]);
+        if let (Some(made), true) = (&*prepared, done == self.len()) {
             return Ok(made.clone());
         }
+        let new = match done < self.base.len() {
+            true => self.vectors().slice(s![done..self.len()]),
+            false => self.owned(done),
+        };
         // A copy, so that later additions can write the rows in place.
-        let made = self.space.prepared(&self.vectors().copy());
+        let new = self.space.prepared(&new.copy());
+        let made = match &*prepared {
+            Some(made) => Array::concat(&[made, &new], 0),
+            None => new,
+        };
         made.eval()?;
         Ok(prepared.insert(made).clone())
     }
@@ -281,7 +341,10 @@ impl ItemMemory {
             self.removed.clear();
         }
         if self.saved < self.len() {
-            let rows = self.rows.slice(s![self.saved..self.len()]);
+            let rows = match self.saved < self.base.len() {
+                true => self.vectors().slice(s![self.saved..self.len()]),
+                false => self.owned(self.saved),
+            };
             saved::add(&mut store, &self.names[self.saved..], &rows, &self.space)?;
             self.saved = self.len();
         }
@@ -292,13 +355,49 @@ impl ItemMemory {
     /// The memory of a store, if every byte is as it was written.
     pub fn open(folder: impl AsRef<Path>) -> Result<ItemMemory> {
         let store = Store::open(folder)?;
-        let space = saved::space(&store)?;
-        let mut memory = ItemMemory::new(space);
+        let mut memory = ItemMemory::new(saved::space(&store)?);
         saved::replay(&store, &mut memory)?;
-        memory.saved = memory.len();
-        memory.removed.clear();
-        memory.chain = Some(store.hash());
-        Ok(memory)
+        Ok(memory.as_saved(&store))
+    }
+
+    /// As [`open`](ItemMemory::open), but vectors are used where they lie in the store's files, which are verified all the same. Items that are added go
+    /// to memory; removing one copies all.
+    ///
+    /// # Safety
+    ///
+    /// Nobody may change or shorten the store's segments while the memory, or an array of its items, exists. This library never does: segments are
+    /// written once, under a name of their own. Who else can write to the folder is for the caller to know.
+    ///
+    /// ```
+    /// use crossover_hrr::{ItemMemory, Model, Space};
+    /// let folder = std::env::temp_dir().join(format!("crossover-mapped-{}", std::process::id()));
+    /// let mut memory = ItemMemory::new(Space::new(Model::Hrr, 64)?);
+    /// memory.add_all(&["a", "b"])?;
+    /// memory.save(&folder)?;
+    /// // SAFETY: nobody else knows this folder.
+    /// let mut mapped = unsafe { ItemMemory::map(&folder) }?;
+    /// mapped.add("c")?;
+    /// assert_eq!(mapped.query(&memory.get("b")?, 0.5)?[0].as_ref().unwrap().name, "b");
+    /// mapped.save(&folder)?;
+    /// # drop(mapped);
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
+    #[allow(unsafe_code)]
+    pub unsafe fn map(folder: impl AsRef<Path>) -> Result<ItemMemory> {
+        let store = Store::open(folder)?;
+        let mut memory = ItemMemory::new(saved::space(&store)?);
+        // SAFETY: the caller promises that segments do not change.
+        unsafe { saved::replay_mapped(&store, &mut memory) }?;
+        Ok(memory.as_saved(&store))
+    }
+
+    /// The same, known to be what a store has.
+    fn as_saved(mut self, store: &Store) -> ItemMemory {
+        self.saved = self.len();
+        self.removed.clear();
+        self.chain = Some(store.hash());
+        self
     }
 
     /// What can be saved of a damaged store: the items whose vectors and names are as they were written, and what was lost.

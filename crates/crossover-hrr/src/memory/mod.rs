@@ -1,6 +1,7 @@
 //! Memories: named items, and associations of them in one vector.
 
 mod associative;
+mod base;
 mod items;
 mod saved;
 

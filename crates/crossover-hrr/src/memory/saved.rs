@@ -134,6 +134,33 @@ pub(super) fn replay(store: &Store, memory: &mut ItemMemory) -> Result<()> {
     Ok(())
 }
 
+/// As [`replay`], with rows in the memory of the store's files.
+///
+/// # Safety
+///
+/// As for [`Store::map`].
+#[allow(unsafe_code)]
+pub(super) unsafe fn replay_mapped(store: &Store, memory: &mut ItemMemory) -> Result<()> {
+    // After a removal rows are the memory's own, and others come after them.
+    let mut is_base = true;
+    for number in 0..store.len() {
+        // SAFETY: the caller's promise.
+        let (notes, arrays) = unsafe { store.map(number) }?;
+        for (names, rows) in blocks(&arrays, count(notes))?.into_iter().flatten() {
+            let rows = unstored(&rows, memory.space());
+            match is_base {
+                true => memory.add_base(&names, rows)?,
+                false => memory.add_vectors(&names, &rows)?,
+            }
+        }
+        for name in removed_of(store, number)? {
+            memory.remove(&name)?;
+            is_base = false;
+        }
+    }
+    Ok(())
+}
+
 pub(super) fn salvage(folder: &Path) -> Result<(ItemMemory, Report)> {
     let found = Store::salvage(folder)?;
     let mut report = found.report;

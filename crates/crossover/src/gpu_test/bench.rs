@@ -25,7 +25,8 @@ pub fn run(setup: &Setup, options: &Options, report: &mut Report) -> Result<()> 
     let delay = gpu.allocate(1 << 30)?;
     setup.runtime(true).scope(|| -> Result<()> {
         for workload in workloads::all(options.rows.as_deref())? {
-            let times = time(gpu, &delay, &|round| (workload.work)(&workload.operands, round))?;
+            let call = |round| Ok((workload.work)(&workload.operands, round).eval().map(drop)?);
+            let times = time(gpu, &delay, &call)?;
             let mut numbers = vec![("ms", times.device), ("host_us", times.host)];
             if workload.bytes > 0 {
                 let copy = copy(gpu, &delay, workload.bytes / 2)?;
@@ -36,14 +37,13 @@ pub fn run(setup: &Setup, options: &Options, report: &mut Report) -> Result<()> 
         }
         Ok(())
     })?;
-    let wanted = |name: &str| options.rows.as_ref().is_none_or(|rows| rows.iter().any(|r| name.contains(r)));
-    if wanted(CHAIN) {
+    if options.wants(CHAIN) {
         tiny(setup, report)?;
     }
-    if wanted(COLD) {
+    if options.wants(COLD) {
         cold(report)?;
     }
-    if wanted(ROUND_TRIP) {
+    if options.wants(ROUND_TRIP) {
         round_trip(setup, report)?;
     }
     Ok(())
@@ -95,14 +95,14 @@ pub struct Times {
     pub host: f64,
 }
 
-/// Times work that is given the number of its round.
-pub fn time(gpu: &Gpu, delay: &Memory, work: &dyn Fn(u64) -> Array) -> Result<Times> {
+/// Times a call that queues work; it is told its number. Filling `delay` keeps the device busy while the host queues.
+pub fn time(gpu: &Gpu, delay: &Memory, call: &dyn Fn(u64) -> Result<()>) -> Result<Times> {
     for round in 0..3 {
-        work(round).eval()?;
+        call(round)?;
     }
     gpu.synchronise()?;
     let start = Instant::now();
-    work(3).eval()?;
+    call(3)?;
     gpu.synchronise()?;
     // Slow work needs no crowd of calls.
     let calls = if start.elapsed().as_secs_f64() > 2e-3 { 3 } else { CALLS };
@@ -113,8 +113,8 @@ pub fn time(gpu: &Gpu, delay: &Memory, work: &dyn Fn(u64) -> Array) -> Result<Ti
         }
         let begin = gpu.record()?;
         let clock = Instant::now();
-        for call in 0..calls {
-            work(10 + stretch * CALLS + call).eval()?;
+        for number in 0..calls {
+            call(10 + stretch * CALLS + number)?;
         }
         host.push(clock.elapsed().as_secs_f64() * 1e6 / calls as f64);
         let end = gpu.record()?;
@@ -125,7 +125,7 @@ pub fn time(gpu: &Gpu, delay: &Memory, work: &dyn Fn(u64) -> Array) -> Result<Ti
 }
 
 /// The driver's copy of so many bytes, timed the same way.
-fn copy(gpu: &Gpu, delay: &Memory, bytes: usize) -> Result<f64> {
+pub fn copy(gpu: &Gpu, delay: &Memory, bytes: usize) -> Result<f64> {
     let (from, to) = (gpu.allocate(bytes)?, gpu.allocate(bytes)?);
     gpu.fill(&from, 0x3c)?;
     let mut times = Vec::new();
@@ -256,7 +256,7 @@ fn large_pages(values: &[f32]) -> f64 {
     0.0
 }
 
-fn median(mut times: Vec<f64>) -> f64 {
+pub fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times[times.len() / 2]
 }

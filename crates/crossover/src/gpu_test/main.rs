@@ -10,6 +10,8 @@ mod calls;
 mod custom;
 mod disk;
 mod faulty;
+mod hrr;
+mod hrr_speed;
 mod jobs;
 mod leaks;
 mod libraries;
@@ -38,8 +40,8 @@ usage: crossover-gpu-test [FOLDER] [options]
 
   FOLDER         where gpu-test.json goes (default: out)
   --only LIST    only these parts, separated by commas:
-                 corpus, transfers, arrays, products, linear, calls, custom, nn, libraries, disk, replay, bench, pipeline,
-                 leaks, memory, graphs;
+                 corpus, transfers, arrays, products, linear, calls, custom, nn, hrr, libraries, disk, replay, bench,
+                 pipeline, leaks, memory, graphs;
                  and, only by name, sanitize, share, and regret (placement against both devices; regret.json)
   --graphs N     random graphs (default: 10000); random calls in proportion
   --seed N       the first of them (default: 0)
@@ -68,6 +70,13 @@ pub struct Options {
     corpus: Option<PathBuf>,
     first: bool,
     plant: bool,
+}
+
+impl Options {
+    /// Whether a row or check of this name is asked for.
+    pub fn wants(&self, name: &str) -> bool {
+        self.rows.as_ref().is_none_or(|rows| rows.iter().any(|part| name.contains(part.as_str())))
+    }
 }
 
 fn parse() -> std::result::Result<Options, String> {
@@ -142,7 +151,7 @@ fn run(options: &Options) -> Result<bool> {
     println!("{}", setup.describe());
     let mut report = Report::new(&options.folder, setup.describe());
     type Part = fn(&Setup, &Options, &mut Report) -> Result<()>;
-    let parts: [(&str, Part); 19] = [
+    let parts: [(&str, Part); 20] = [
         ("corpus", bits::corpus),
         ("transfers", transfers::run),
         ("arrays", arrays::run),
@@ -151,6 +160,7 @@ fn run(options: &Options) -> Result<bool> {
         ("calls", calls::run),
         ("custom", custom::run),
         ("nn", nn::run),
+        ("hrr", hrr::run),
         ("libraries", libraries::run),
         ("disk", disk::run),
         ("replay", replay::run),

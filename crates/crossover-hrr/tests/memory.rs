@@ -1,0 +1,124 @@
+//! Memories that grow, come back and are used where they lie.
+
+use std::path::PathBuf;
+
+use crossover_array::{Array, DType, Key};
+use crossover_hrr::{Error, ItemMemory, Model, Space};
+
+/// A folder of its own for each test, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("crossover-hrr-{name}-{}", std::process::id()));
+        std::fs::remove_dir_all(&path).ok();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+fn names(range: std::ops::Range<usize>) -> Vec<String> {
+    range.map(|i| format!("item {i}")).collect()
+}
+
+fn bytes(x: &Array) -> Vec<u8> {
+    x.to_npy().unwrap()
+}
+
+#[allow(unsafe_code)]
+fn mapped(folder: &Folder) -> ItemMemory {
+    // SAFETY: nobody else knows this folder.
+    unsafe { ItemMemory::map(&folder.0) }.unwrap()
+}
+
+#[test]
+fn mapped_memories_are_opened_ones() {
+    for (model, dtype) in [
+        (Model::Hrr, DType::F32),
+        (Model::Hrr, DType::BF16),
+        (Model::Fhrr, DType::C64),
+        (Model::Fhrr, DType::C128),
+        (Model::Bsc, DType::Bool),
+    ] {
+        let space = Space::new(model, 48).unwrap().with_dtype(dtype).unwrap();
+        let folder = Folder::new(&format!("mapped-{model}-{dtype}"));
+        let mut memory = ItemMemory::new(space.clone());
+        // More than a block, in two operations.
+        memory.add_all(&names(0..1500)).unwrap();
+        memory.save(&folder.0).unwrap();
+        memory.add_all(&names(1500..1600)).unwrap();
+        memory.save(&folder.0).unwrap();
+        let mut found = mapped(&folder);
+        assert_eq!(found.names(), memory.names());
+        assert_eq!(bytes(&found.vectors()), bytes(&memory.vectors()), "{model} {dtype}");
+        for at in [0, 1023, 1024, 1499, 1500, 1599] {
+            let name = format!("item {at}");
+            assert_eq!(bytes(&found.get(&name).unwrap()), bytes(&space.named(&name).unwrap()), "{name}");
+        }
+        let asked = space.named_all(&["item 1550", "item 3"]).unwrap();
+        let answers = found.query(&asked, 0.5).unwrap();
+        assert_eq!(answers[0].as_ref().unwrap().name, "item 1550");
+        assert_eq!(answers[1].as_ref().unwrap().name, "item 3");
+        // It grows, and what is new is appended to the store.
+        found.add("new").unwrap();
+        assert_eq!(found.query(&space.named("new").unwrap(), 0.5).unwrap()[0].as_ref().unwrap().name, "new");
+        found.save(&folder.0).unwrap();
+        found.remove("item 7").unwrap();
+        found.save(&folder.0).unwrap();
+        let again = mapped(&folder);
+        assert_eq!((again.len(), again.contains("item 7"), again.contains("new")), (1600, false, true));
+        assert_eq!(bytes(&again.vectors()), bytes(&ItemMemory::open(&folder.0).unwrap().vectors()));
+    }
+}
+
+#[test]
+fn a_damaged_store_is_not_mapped() {
+    let folder = Folder::new("damaged");
+    let mut memory = ItemMemory::new(Space::new(Model::Hrr, 16).unwrap());
+    memory.add_all(&names(0..20)).unwrap();
+    memory.save(&folder.0).unwrap();
+    let segment = folder.0.join("000001.safetensors");
+    let mut all = std::fs::read(&segment).unwrap();
+    let middle = all.len() / 2;
+    all[middle] ^= 4;
+    std::fs::write(&segment, all).unwrap();
+    // SAFETY: nobody else knows this folder.
+    #[allow(unsafe_code)]
+    let error = unsafe { ItemMemory::map(&folder.0) }.unwrap_err();
+    assert!(matches!(error, Error::Corrupt { .. }), "{error}");
+}
+
+#[test]
+fn what_is_added_between_queries_is_found() {
+    let space = Space::new(Model::Hrr, 100).unwrap();
+    let mut memory = ItemMemory::with_capacity(10, space.clone());
+    for round in 0..30 {
+        memory.add_all(&names(round * 7..(round + 1) * 7)).unwrap();
+        for at in [0, round * 7, round * 7 + 6] {
+            let name = format!("item {at}");
+            let found = memory.query(&space.named(&name).unwrap(), 0.9).unwrap();
+            assert_eq!(found[0].as_ref().map(|found| &*found.name), Some(&*name));
+        }
+        if round % 5 == 4 {
+            memory.remove(&format!("item {}", round * 7 + 3)).unwrap();
+        }
+    }
+    assert_eq!(memory.len(), 204);
+}
+
+#[test]
+fn nearest_rows_stay_arrays_and_nan_is_near_to_nothing() {
+    let space = Space::new(Model::Hrr, 65).unwrap();
+    let items = space.random(&Key::new(1), 700);
+    let queries = items.take(&Array::from([600i64, 5, 64]), 0) + space.random(&Key::new(2), 3) * 0.2;
+    assert_eq!(space.nearest(&queries, &items).unwrap().to_vec::<i64>().unwrap(), [600, 5, 64]);
+    let nothing = Array::full([2, 65], f32::NAN);
+    assert_eq!(space.nearest(&nothing, &items).unwrap().to_vec::<i64>().unwrap(), [-1, -1]);
+    assert_eq!(space.cleanup(&nothing, &items, f64::NEG_INFINITY).unwrap(), [None, None]);
+    assert_eq!(space.nearest(&queries.slice(0..0), &items).unwrap().size(), 0);
+}

@@ -1,0 +1,238 @@
+//! `cargo xtask hrr`: the tables of docs/hrr.md, from the newest bench/results/hrr-*.json.
+//!
+//! Those of the GPU are written by `bench/hrr_gpu.py` on a machine with one, those of two cores by `bench/hrr.py`.
+
+use std::{fmt::Write as _, fs};
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use crate::{performance, step::Finding, workspace};
+
+const PAGE: &str = "docs/hrr.md";
+const BEGIN: &str = "<!-- hrr:begin -->";
+const END: &str = "<!-- hrr:end -->";
+/// Forms of other libraries; the best of them is what a time is compared with.
+const PEERS: [&str; 4] = ["torch", "graph", "compile", "cupy"];
+/// Name, and the most that its time may be of the best peer's.
+const BARS: [(&str, f64); 5] = [
+    ("bind d=512 rows=100000", 0.33),
+    ("bind d=1024 rows=100000", 0.33),
+    ("bind and normalise d=512 rows=100000", 0.28),
+    ("bind and normalise d=1024 rows=100000", 0.28),
+    ("weighted superpose 1000x1000x512", 1.02),
+];
+
+/// Writes the page.
+pub fn run() -> Result<bool> {
+    performance::write(pages()?)
+}
+
+/// Whether it says what the result files say.
+pub fn check() -> Result<Finding> {
+    performance::compare(pages()?, "a page", "cargo xtask hrr")
+}
+
+fn pages() -> Result<Vec<(String, String)>> {
+    let page = fs::read_to_string(workspace::root().join(PAGE)).context("could not read docs/hrr.md")?;
+    let (before, rest) = page.split_once(BEGIN).context("docs/hrr.md has no hrr:begin mark")?;
+    let (_, after) = rest.split_once(END).context("docs/hrr.md has no hrr:end mark")?;
+    let mut text = String::new();
+    if let Some((path, document)) = performance::newest("hrr-h200-")? {
+        text.push_str(&gpu(&path, &document));
+    }
+    if let Some((path, document)) = performance::newest("hrr-cpu-")? {
+        text.push_str(&cpu(&path, &document));
+    }
+    Ok(vec![(PAGE.to_string(), format!("{before}{BEGIN}\n{text}{END}{after}"))])
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or("unknown")
+}
+
+fn origin(path: &str, document: &Value) -> String {
+    let [command, commit] = ["command", "commit"].map(|key| text(&document[key]));
+    format!("Every number from [{path}](../{path}): `{command}` at commit {commit}.\n\n")
+}
+
+/// A figure of the library through its runtime: the mean of the one before and the one after the other libraries.
+fn through(document: &Value, name: &str, key: &str) -> Option<f64> {
+    let pair = document["runtime"].as_array()?.iter().find(|pair| pair["before"]["name"] == name)?;
+    let (before, after) = (pair["before"][key].as_f64()?, pair["after"][key].as_f64()?);
+    Some((before + after) / 2.0)
+}
+
+/// The quickest other library.
+fn best(row: &Value) -> Option<(&'static str, f64)> {
+    let times = PEERS.iter().filter_map(|&peer| Some((peer, row["ms"][peer].as_f64()?)));
+    times.min_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+fn met(bar: Option<f64>, ratio: Option<f64>) -> (String, &'static str) {
+    match (bar, ratio) {
+        (Some(bar), Some(ratio)) => (format!("≤ {bar}"), if ratio <= bar { "yes" } else { "no" }),
+        (Some(bar), None) => (format!("≤ {bar}"), "not measured"),
+        _ => ("-".to_string(), "-"),
+    }
+}
+
+fn shown(value: Option<f64>, digits: usize) -> String {
+    value.map_or("-".to_string(), |value| format!("{value:.digits$}"))
+}
+
+fn gpu(path: &str, document: &Value) -> String {
+    let rows = || document["rows"].as_array().into_iter().flatten();
+    let find = |name: &str| rows().find(|row| row["name"] == name);
+    let mut out = format!(
+        "### On an {}\n\n{}f32, operands and results on the GPU, times in milliseconds by the device's clock, in turns. *Runtime* is the library \
+         as it is called, *kernel* its kernel launched without it. *Floor*: each operand read once and the result written once at the {:.2} TB/s of a large copy. \
+         The peer is the quickest of PyTorch {}, the same replayed as a CUDA graph, `torch.compile` and CuPy {}.\n\n\
+         | work | runtime | kernel | floor | of the floor | best peer | runtime / peer | bar | met |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+        text(&document["device"]),
+        origin(path, document),
+        document["copy_TB_s"].as_f64().unwrap_or(0.0),
+        text(&document["torch"]),
+        text(&document["cupy"]),
+    );
+    for row in rows() {
+        let name = text(&row["name"]);
+        if !(name.ends_with("rows=100000") || name.starts_with("weighted")) {
+            continue;
+        }
+        let (ours, kernel, floor) =
+            (through(document, name, "ms"), row["ms"]["kernel"].as_f64(), row["floor_ms"].as_f64());
+        let (time, peer) = (ours.or(kernel), best(row));
+        let ratio = time.zip(peer).map(|(time, (_, peer))| time / peer);
+        let (bar, met) = met(BARS.iter().find(|(bar, _)| *bar == name).map(|(_, most)| *most), ratio);
+        let _ = writeln!(
+            out,
+            "| {name} | {} | {} | {} | {} | {} | {} | {bar} | {met} |",
+            shown(ours, 4),
+            shown(kernel, 4),
+            shown(floor, 4),
+            shown(time.zip(floor).map(|(time, floor)| floor / time), 2),
+            peer.map_or("-".to_string(), |(name, time)| format!("{name} {time:.4}")),
+            shown(ratio, 2),
+        );
+    }
+    out.push_str(&batches(document, &find));
+    out.push_str(&cleanups(document, &find));
+    out
+}
+
+/// Where time is launch and where it is bytes.
+fn batches<'a>(document: &Value, find: &dyn Fn(&str) -> Option<&'a Value>) -> String {
+    let mut out = String::from(
+        "\nBinding by batch, d=512, in microseconds: on the GPU one call after another, and from a call until its result is there; what the host spends \
+         on a call; the kernel and PyTorch replayed as CUDA graphs; the CPU of the same machine; and what moving the bytes takes. Where the time of a \
+         call is far from the floor it is launch.\n\n\
+         | rows | GPU | waited for | host's part | kernel | PyTorch | GPU / PyTorch | CPU | floor |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+    );
+    for batch in [1, 10, 100, 1000, 10_000] {
+        let name = format!("bind d=512 rows={batch}");
+        let row = find(&name);
+        let field = |key: &str| row.and_then(|row| row["ms"][key].as_f64()).map(|ms| ms * 1e3);
+        let (ours, graph) = (through(document, &name, "ms").map(|ms| ms * 1e3), field("graph"));
+        let _ = writeln!(
+            out,
+            "| {batch} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            shown(ours, 1),
+            shown(through(document, &format!("bind, waited for, d=512 rows={batch}"), "us"), 1),
+            shown(through(document, &name, "host_us"), 1),
+            shown(field("kernel"), 1),
+            shown(graph, 1),
+            shown(ours.zip(graph).map(|(ours, graph)| ours / graph), 2),
+            shown(through(document, &format!("CPU {name}"), "us"), 1),
+            shown(row.and_then(|row| row["floor_ms"].as_f64()).map(|ms| ms * 1e3), 2),
+        );
+    }
+    let pair = through(document, "bind and unbind, waited for, d=512 rows=1", "us");
+    let _ = writeln!(
+        out,
+        "\nBars: a batch of 1000 at most 0.45 of PyTorch replayed. Binding and unbinding one pair, from the call until the result is there: {} µs \
+         (bar: 20).",
+        shown(pair, 1)
+    );
+    out
+}
+
+fn cleanups<'a>(document: &Value, find: &dyn Fn(&str) -> Option<&'a Value>) -> String {
+    let mut out = String::from(
+        "\nCleanup, d=1024, in milliseconds. *Runtime* is `ItemMemory::query` with its answers on the host, *exact* its kernels alone, *f16* the part on tensor \
+         cores with operands that are f16 already.\n\n\
+         | queries x items | runtime | exact | PyTorch f32 | runtime / f32 | bar | f16 | PyTorch f16 | f16 / f16 | bar |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+    );
+    for (queries, bars) in [(1000, Some((0.3, 0.9))), (1, None)] {
+        let Some(row) = find(&format!("cleanup {queries} x 100000 d=1024")) else { continue };
+        let field = |key: &str| row["ms"][key].as_f64();
+        let ours = through(document, &format!("cleanup, exact, {queries} x 100000 d=1024"), "whole_ms");
+        let against = |time: Option<f64>, peer: &str| time.zip(field(peer)).map(|(time, peer)| time / peer);
+        let _ = writeln!(
+            out,
+            "| {queries} x 100,000 | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            shown(ours, 3),
+            shown(field("kernel exact"), 3),
+            shown(field("torch f32"), 3),
+            shown(against(ours, "torch f32"), 2),
+            bars.map_or("-".to_string(), |(bar, _)| format!("≤ {bar}")),
+            shown(field("kernel f16"), 3),
+            shown(field("torch f16"), 3),
+            shown(against(field("kernel f16"), "torch f16"), 2),
+            bars.map_or("-".to_string(), |(_, bar)| format!("≤ {bar}")),
+        );
+    }
+    out
+}
+
+fn cpu(path: &str, document: &Value) -> String {
+    let mut out = format!(
+        "\n### On two cores\n\n{}{}, medians in microseconds, in turns with PyTorch {}.\n\n\
+         | work | ours | PyTorch | times its speed | bar | met |\n| --- | --- | --- | --- | --- | --- |\n",
+        origin(path, document),
+        text(&document["machine"]),
+        text(&document["torch"]),
+    );
+    for row in document["rows"].as_array().into_iter().flatten() {
+        let (ours, peer) = (row["ours_us"].as_f64().unwrap_or(0.0), row["torch_us"].as_f64().unwrap_or(0.0));
+        let (bar, is_met) = match (row["least_speed"].as_f64(), row["most_us"].as_f64()) {
+            (Some(least), _) => (format!("≥ {least} times"), peer / ours >= least),
+            (_, Some(most)) => (format!("≤ {most} µs"), ours <= most),
+            _ => ("-".to_string(), true),
+        };
+        let met = if is_met { "yes" } else { "no" };
+        let name = text(&row["name"]);
+        let _ = writeln!(out, "| {name} | {ours:.1} | {peer:.1} | {:.2} | {bar} | {met} |", peer / ours);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn rows_are_compared_with_the_best_peer() {
+        let name = "bind d=512 rows=100000";
+        let figure = |ms: f64| json!({"name": name, "ms": ms, "host_us": 1.0});
+        let document = json!({
+            "device": "A GPU", "command": "c", "commit": "x", "torch": "2", "cupy": "3", "copy_TB_s": 4.0,
+            "rows": [{"name": name, "floor_ms": 0.1, "ms": {"torch": 1.0, "cupy": 0.8, "kernel": 0.19}}],
+            "runtime": [{"before": figure(0.1), "after": figure(0.3)}],
+        });
+        let text = gpu("bench/results/hrr-h200-x.json", &document);
+        let row = format!("| {name} | 0.2000 | 0.1900 | 0.1000 | 0.50 | cupy 0.8000 | 0.25 | ≤ 0.33 | yes |");
+        assert!(text.contains(&row), "{text}");
+    }
+
+    #[test]
+    fn a_bar_that_is_missed_says_so() {
+        let row = json!({"name": "bind", "ours_us": 6.0, "torch_us": 12.0, "most_us": 5.0});
+        let text = cpu("p", &json!({"machine": "m", "rows": [row]}));
+        assert!(text.contains("| bind | 6.0 | 12.0 | 2.00 | ≤ 5 µs | no |"), "{text}");
+    }
+}
