@@ -39,7 +39,7 @@ def row(name, items, theirs, ours):
         return theirs(torch.stack(tensors).cuda()).cpu().unbind(0)
 
     def mapped():
-        return [np.asarray(result) for result in xo.par_iter(items).gpu_map(ours).collect()]
+        return [np.asarray(result) for result in xo.par_iter(items).gpu_map(ours, to_host=True).collect()]
 
     with xo.device("cuda"):
         apart = max(float(np.abs(a - b.numpy()).max()) for a, b in zip(mapped(), one_by_one()))

@@ -1,15 +1,15 @@
 //! Sinusoidal encodings, exact to a unit in the last place at any position.
 //!
 //! The angle of position p and frequency f is p·f radians, and its sine depends on where in its turn that ends. With `f32` products this is
-//! off by 0.05 at position a million. Here the frequencies, in turns, are three numbers whose sum has more than 100 bits: the products of
-//! the first two with p are exact, and so is taking whole turns off; the third adds what is left. One elementwise kernel does it, a sine
-//! per element: a cosine is a sine a quarter of a turn ahead, and the quarter is added where adding is exact.
+//! off by 0.05 at position a million. Here frequencies are in half turns, each the sum of two numbers of together about 100 bits. The product
+//! with the first is kept with its rounding error, to which the product with the second is added: two numbers say where the angle ends, and
+//! `sinpi` and `cospi` take whole turns off their sum without rounding. One kernel computes each angle once, for a sine and a cosine.
 
 use crossover_array::{Array, DType};
 
 use crate::{
     Error, Result,
-    double::{Double, TURN},
+    double::{Double, HALF_TURNS},
 };
 
 /// Where sines and cosines go.
@@ -156,9 +156,22 @@ impl Sinusoid {
             let what = format!("{dtype} cannot hold sines; ask for a floating-point dtype");
             return Err(Error::Operand { op: "encode", what });
         }
-        let columns: Vec<Option<(usize, bool)>> =
-            (0..self.dimensions).map(|column| self.layout.column(column, self.dimensions / 2)).collect();
-        let out = self.sines(positions, &columns).astype(dtype);
+        let (sines, cosines) = self.pair(positions);
+        let (sines, cosines) = (sines.astype(dtype), cosines.astype(dtype));
+        let mut shape = positions.shape().dims().to_vec();
+        shape.push(self.dimensions / 2 * 2);
+        let both = match self.layout {
+            Layout::Interleaved => Array::stack(&[&sines, &cosines], -1).reshape(shape.as_slice()),
+            Layout::Concatenated => Array::concat(&[&sines, &cosines], -1),
+            Layout::Flipped => Array::concat(&[&cosines, &sines], -1),
+        };
+        let out = match self.dimensions % 2 {
+            0 => both,
+            _ => {
+                *shape.last_mut().expect("there is a last axis: it was pushed") = 1;
+                Array::concat(&[&both, &Array::zeros_dtype(shape, dtype)], -1)
+            }
+        };
         out.check()?;
         Ok(out)
     }
@@ -194,49 +207,44 @@ impl Sinusoid {
 
     /// Sines and cosines of all frequencies, `f64`, each with one more axis of half as many columns.
     pub(crate) fn pair(&self, positions: &Array) -> (Array, Array) {
-        let columns = |cosine| (0..self.dimensions / 2).map(|i| Some((i, cosine))).collect::<Vec<_>>();
-        (self.sines(positions, &columns(false)), self.sines(positions, &columns(true)))
+        let all: Vec<usize> = (0..self.dimensions / 2).collect();
+        let (whole, left) = self.angles(positions, &all);
+        (whole.sinpi(&left), whole.cospi(&left))
     }
 
-    /// `f64` sines of the columns given by frequency and whether they are a quarter of a turn ahead.
-    fn sines(&self, positions: &Array, columns: &[Option<(usize, bool)>]) -> Array {
-        let mut parts: [Vec<f64>; 5] = Default::default();
-        let frequencies: Vec<[f64; 3]> =
-            (0..self.dimensions / 2).map(|i| split(self.frequency(i).times(TURN))).collect();
-        let ahead = split(Double::new(self.phase).times(TURN));
-        for column in columns {
-            // A padding column has frequency and phase 0: its sine is 0.
-            let (turns, start, rest) = match column {
-                Some((i, cosine)) => {
-                    let quarter = if *cosine { 0.25 } else { 0.0 };
-                    (frequencies[*i], (ahead[0] - ahead[0].round()) + ahead[1] + quarter, ahead[2])
-                }
-                None => ([0.0; 3], 0.0, 0.0),
-            };
-            for (part, value) in parts.iter_mut().zip([turns[0], turns[1], turns[2], start, rest]) {
-                part.push(value);
-            }
-        }
-        let [first, second, third, start, rest] = parts.map(|part| Array::from_vec(part, [columns.len()]));
+    /// The encoding as an expression of each column by itself: it computes every angle twice, and can be part of another kernel, which two
+    /// joined results cannot. The bits are those of [`encode`](Sinusoid::encode). `None` where a column is padding.
+    pub(crate) fn by_column(&self, positions: &Array, dtype: DType) -> Option<Array> {
+        let column = |column| self.layout.column(column, self.dimensions / 2);
+        let columns: Vec<(usize, bool)> = (0..self.dimensions).map(column).collect::<Option<_>>()?;
+        let (numbers, cosines): (Vec<usize>, Vec<bool>) = columns.into_iter().unzip();
+        let (whole, left) = self.angles(positions, &numbers);
+        let cosines = Array::from_vec(cosines, [self.dimensions]);
+        Some(cosines.where_(whole.cospi(&left), whole.sinpi(&left)).astype(dtype))
+    }
+
+    /// Angles of positions at frequencies of these numbers, in half turns: products, and what their rounding left out.
+    fn angles(&self, positions: &Array, numbers: &[usize]) -> (Array, Array) {
+        let half_turns: Vec<Double> =
+            numbers.iter().map(|&i| self.frequency(i).times(HALF_TURNS)).collect();
+        let column = |part: fn(&Double) -> f64| {
+            Array::from_vec(half_turns.iter().map(part).collect::<Vec<f64>>(), [half_turns.len()])
+        };
+        let (high, low) = (column(|turns| turns.high), column(|turns| turns.low));
         let at = (positions.astype(DType::F64) + self.offset as f64).expand_dims(-1);
-        let turns = &at * &first;
-        // Exact: all of these are multiples of 2^-52 below 2.
-        let within = (&turns - turns.round()) + &at * &second + &start;
-        let halves = (&within * 2.0).round();
-        let left = &within - &halves * 0.5;
-        let odd = (&halves - (&halves * 0.5).round() * 2.0).abs();
-        let angle = (left + (&at * &third + &rest)) * std::f64::consts::TAU;
-        angle.sin() * (1.0 - odd * 2.0)
+        let whole = &at * &high;
+        let left = at.fma(&low, &at.fma(&high, &-&whole));
+        if self.phase == 0.0 {
+            return (whole, left);
+        }
+        let phase = Double::new(self.phase).times(HALF_TURNS);
+        let ahead = phase.high - 2.0 * (phase.high / 2.0).round();
+        // The exact sum of two numbers, whichever is larger.
+        let sum = &whole + ahead;
+        let part = &sum - &whole;
+        let lost = (&whole - (&sum - &part)) + (ahead - &part);
+        (sum, left + (lost + phase.low))
     }
-}
-
-/// A number of turns as multiples of 2^-26 and of 2^-52, and the rest.
-fn split(turns: Double) -> [f64; 3] {
-    let cut = |value: f64, unit: f64| (value / unit).floor() * unit;
-    let first = cut(turns.high, 2f64.powi(-26));
-    let left = Double::sum(turns.high - first, turns.low);
-    let second = cut(left.high, 2f64.powi(-52));
-    [first, second, (left.high - second) + left.low]
 }
 
 fn checked(setting: &'static str, value: f64, holds: bool, wanted: &'static str) -> Result<f64> {

@@ -15,6 +15,7 @@ mod leaks;
 mod libraries;
 mod linear;
 mod memory;
+mod modules;
 mod nn;
 mod pipeline;
 mod products;
@@ -36,7 +37,7 @@ usage: crossover-gpu-test [FOLDER] [options]
 
   FOLDER         where gpu-test.json goes (default: out)
   --only LIST    only these parts, separated by commas:
-                 corpus, transfers, arrays, products, linear, calls, custom, nn, libraries, disk, replay, bench, pipeline,
+                 corpus, transfers, arrays, products, linear, calls, custom, nn, modules, libraries, disk, replay, bench, pipeline,
                  leaks, memory, graphs;
                  and, only by name, sanitize, share, and regret (placement against both devices; regret.json)
   --graphs N     random graphs (default: 10000); random calls in proportion
@@ -140,7 +141,7 @@ fn run(options: &Options) -> Result<bool> {
     println!("{}", setup.describe());
     let mut report = Report::new(&options.folder, setup.describe());
     type Part = fn(&Setup, &Options, &mut Report) -> Result<()>;
-    let parts: [(&str, Part); 19] = [
+    let parts: [(&str, Part); 20] = [
         ("corpus", bits::corpus),
         ("transfers", transfers::run),
         ("arrays", arrays::run),
@@ -149,6 +150,7 @@ fn run(options: &Options) -> Result<bool> {
         ("calls", calls::run),
         ("custom", custom::run),
         ("nn", nn::run),
+        ("modules", modules::run),
         ("libraries", libraries::run),
         ("disk", disk::run),
         ("replay", replay::run),
