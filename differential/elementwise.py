@@ -214,7 +214,7 @@ class HalfTurns:
             rounded = a.astype(within) + b.astype(within)
         if np.any(np.isfinite(rounded) == np.isnan(got)):
             raise Difference("NaN where a + b is finite, or none where it is not")
-        exact = 2.0**51 if within is np.float64 else 2.0**22
+        exact = 2.0**41 if within is np.float64 else 2.0**12
         for at in np.flatnonzero(np.isfinite(rounded))[:16]:
             sum_ = Fraction(float(a.flat[at])) + Fraction(float(b.flat[at]))
             if abs(float(rounded.flat[at])) >= exact:

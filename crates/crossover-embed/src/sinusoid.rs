@@ -5,7 +5,10 @@
 //! with the first is kept with its rounding error, to which the product with the second is added: two numbers say where the angle ends, and
 //! `sinpi` and `cospi` take whole turns off their sum without rounding. One kernel computes each angle once, for a sine and a cosine.
 
-use crossover_array::{Array, DType};
+use std::sync::{Arc, OnceLock};
+
+use crossover_array::{Array, DType, Runtime};
+use parking_lot::Mutex;
 
 use crate::{
     Error, Result,
@@ -70,7 +73,7 @@ impl Layout {
 /// assert_eq!(values[4], (9_999_999f64).sin() as f32);
 /// # Ok::<(), crossover_embed::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Sinusoid {
     pub(crate) dimensions: usize,
     pub(crate) layout: Layout,
@@ -79,6 +82,23 @@ pub struct Sinusoid {
     pub(crate) phase: f64,
     pub(crate) offset: i64,
     pub(crate) shift: f64,
+    /// What follows from the frequencies alone; encodings that differ in the rest share it.
+    known: Arc<Known>,
+}
+
+/// Frequencies, worked out once.
+#[derive(Debug, Default)]
+struct Known {
+    half_turns: OnceLock<Vec<Double>>,
+    /// Both parts of all of them, for the runtime they were last used under: a GPU that has them need not be sent them again.
+    arrays: Mutex<Option<(usize, Array, Array)>>,
+}
+
+impl PartialEq for Sinusoid {
+    fn eq(&self, other: &Sinusoid) -> bool {
+        let all = |s: &Sinusoid| (s.dimensions, s.layout, s.base, s.scale, s.phase, s.offset, s.shift);
+        all(self) == all(other)
+    }
 }
 
 impl Sinusoid {
@@ -89,7 +109,17 @@ impl Sinusoid {
             return Err(Error::Config { setting: "dimensions", given: "0".into(), wanted });
         }
         let layout = Layout::default();
-        Ok(Sinusoid { dimensions, layout, base: 10_000.0, scale: 1.0, phase: 0.0, offset: 0, shift: 0.0 })
+        let known = Arc::default();
+        Ok(Sinusoid {
+            dimensions,
+            layout,
+            base: 10_000.0,
+            scale: 1.0,
+            phase: 0.0,
+            offset: 0,
+            shift: 0.0,
+            known,
+        })
     }
 
     /// Where sines and cosines go; interleaved without this.
@@ -101,12 +131,14 @@ impl Sinusoid {
     /// What frequencies are powers of, above 0; 10000 without this.
     pub fn base(mut self, base: f64) -> Result<Sinusoid> {
         self.base = checked("base", base, base > 0.0, "it is above 0")?;
+        self.known = Arc::default();
         Ok(self)
     }
 
     /// What frequencies are multiplied by; at most 32 in absolute value, and 1 without this.
     pub fn scale(mut self, scale: f64) -> Result<Sinusoid> {
         self.scale = checked("scale", scale, scale.abs() <= 32.0, "it lies between -32 and 32")?;
+        self.known = Arc::default();
         Ok(self)
     }
 
@@ -128,6 +160,7 @@ impl Sinusoid {
         let half = (self.dimensions / 2) as f64;
         self.shift =
             checked("shift", shift, shift < half.max(1.0), "it is below half the number of columns")?;
+        self.known = Arc::default();
         Ok(self)
     }
 
@@ -207,8 +240,8 @@ impl Sinusoid {
 
     /// Sines and cosines of all frequencies, `f64`, each with one more axis of half as many columns.
     pub(crate) fn pair(&self, positions: &Array) -> (Array, Array) {
-        let all: Vec<usize> = (0..self.dimensions / 2).collect();
-        let (whole, left) = self.angles(positions, &all);
+        let (high, low) = self.columns();
+        let (whole, left) = self.angles(positions, &high, &low);
         (whole.sinpi(&left), whole.cospi(&left))
     }
 
@@ -218,22 +251,45 @@ impl Sinusoid {
         let column = |column| self.layout.column(column, self.dimensions / 2);
         let columns: Vec<(usize, bool)> = (0..self.dimensions).map(column).collect::<Option<_>>()?;
         let (numbers, cosines): (Vec<usize>, Vec<bool>) = columns.into_iter().unzip();
-        let (whole, left) = self.angles(positions, &numbers);
+        let half_turns = self.half_turns();
+        let part = |part: fn(&Double) -> f64| {
+            Array::from_vec(
+                numbers.iter().map(|&i| part(&half_turns[i])).collect::<Vec<_>>(),
+                [self.dimensions],
+            )
+        };
+        let (whole, left) = self.angles(positions, &part(|turns| turns.high), &part(|turns| turns.low));
         let cosines = Array::from_vec(cosines, [self.dimensions]);
         Some(cosines.where_(whole.cospi(&left), whole.sinpi(&left)).astype(dtype))
     }
 
-    /// Angles of positions at frequencies of these numbers, in half turns: products, and what their rounding left out.
-    fn angles(&self, positions: &Array, numbers: &[usize]) -> (Array, Array) {
-        let half_turns: Vec<Double> =
-            numbers.iter().map(|&i| self.frequency(i).times(HALF_TURNS)).collect();
-        let column = |part: fn(&Double) -> f64| {
+    fn half_turns(&self) -> &[Double] {
+        let all = || (0..self.dimensions / 2).map(|i| self.frequency(i).times(HALF_TURNS)).collect();
+        self.known.half_turns.get_or_init(all)
+    }
+
+    /// Both parts of all frequencies, in half turns per position.
+    fn columns(&self) -> (Array, Array) {
+        // Arrays belong to the machine that they were made under, and keep it alive: no other has its address.
+        let machine = Arc::as_ptr(Runtime::current().executor().machine()) as usize;
+        let mut arrays = self.known.arrays.lock();
+        if let Some((_, high, low)) = arrays.as_ref().filter(|(on, ..)| *on == machine) {
+            return (high.clone(), low.clone());
+        }
+        let half_turns = self.half_turns();
+        let part = |part: fn(&Double) -> f64| {
             Array::from_vec(half_turns.iter().map(part).collect::<Vec<f64>>(), [half_turns.len()])
         };
-        let (high, low) = (column(|turns| turns.high), column(|turns| turns.low));
+        let (high, low) = (part(|turns| turns.high), part(|turns| turns.low));
+        *arrays = Some((machine, high.clone(), low.clone()));
+        (high, low)
+    }
+
+    /// Angles of positions at frequencies, in half turns: products, and what their rounding left out.
+    fn angles(&self, positions: &Array, high: &Array, low: &Array) -> (Array, Array) {
         let at = (positions.astype(DType::F64) + self.offset as f64).expand_dims(-1);
-        let whole = &at * &high;
-        let left = at.fma(&low, &at.fma(&high, &-&whole));
+        let whole = &at * high;
+        let left = at.fma(low, &at.fma(high, &-&whole));
         if self.phase == 0.0 {
             return (whole, left);
         }

@@ -22,7 +22,7 @@ use crate::{
     Error, Result,
     embedder::check_kind,
     file::{self, Header},
-    hot::Hot,
+    hot::{Hot, Kind},
 };
 
 /// What a table has been used for.
@@ -129,6 +129,12 @@ impl Table {
         check_kind(tokens)?;
         let mut shape = tokens.shape().dims().to_vec();
         shape.push(self.columns());
+        let device = self.cached_on();
+        if let Some(device) = device
+            && let Some(found) = self.from_device(device, tokens)
+        {
+            return Ok(found.reshape(shape));
+        }
         let wanted = tokens.astype(DType::I64).to_vec::<i64>()?;
         let vocabulary = self.rows();
         // Negative numbers are beyond every table once their sign is a digit.
@@ -136,7 +142,7 @@ impl Table {
         if let Some(at) = outside {
             return Err(Error::Token { token: wanted[at], at, vocabulary });
         }
-        if let Some(device) = self.cached_on()
+        if let Some(device) = device
             && let Some(found) = self.from_cache(device, &wanted)?
         {
             return Ok(found.reshape(shape));
@@ -181,6 +187,16 @@ impl Table {
         Ok(found)
     }
 
+    /// Rows that are all in the cache, by the GPU alone; `None` where they are not, or the GPU fails.
+    fn from_device(&self, device: Device, tokens: &Array) -> Option<Array> {
+        let mut hot = self.hot.lock();
+        hot.all_there(device, tokens).unwrap_or_else(|error| {
+            tracing::debug!(target: "crossover::fallback", %error, "a table is read by the host");
+            hot.clear();
+            None
+        })
+    }
+
     /// Rows by way of the cache; `None` where it has too few places, or its GPU cannot do it.
     fn from_cache(&self, device: Device, wanted: &[i64]) -> Result<Option<Array>> {
         let mut hot = self.hot.lock();
@@ -194,8 +210,9 @@ impl Table {
             Err(error) => Err(error),
         };
         // A bit has changed, or the host has no memory: the places stay empty, and what else is there stays.
-        let rows = rows.inspect_err(|_| hot.forget(&touched.fresh))?;
-        let found = hot.look_up(device, rows, &touched, (self.columns(), self.dtype()));
+        let rows = rows.inspect_err(|_| hot.forget(&touched))?;
+        let kind = Kind { rows: self.rows(), columns: self.columns(), dtype: self.dtype() };
+        let found = hot.look_up(device, rows, &touched, kind);
         if let Err(error) = &found {
             tracing::debug!(target: "crossover::fallback", %error, "a table is read by the host");
             hot.clear();

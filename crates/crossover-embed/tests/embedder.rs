@@ -176,7 +176,8 @@ fn a_device_keeps_the_rows_in_use() {
         let check = |tokens: &[i64]| {
             let found = table.lookup(&Array::from_vec(tokens.to_vec(), [tokens.len()])).unwrap();
             let on = found.device();
-            let want: Vec<f32> = tokens.iter().flat_map(|&t| rows[t as usize * 16..][..16].to_vec()).collect();
+            let want: Vec<f32> =
+                tokens.iter().flat_map(|&t| rows[t as usize * 16..][..16].to_vec()).collect();
             assert_eq!(found.to_vec::<f32>().unwrap(), want);
             on
         };
@@ -187,13 +188,13 @@ fn a_device_keeps_the_rows_in_use() {
         for _ in 0..3 {
             check(&[0, 7, 7, 4999]);
         }
-        // Only places: four of eight bytes each.
+        // Only tokens: four of eight bytes each.
         assert_eq!(moved() - sent, 3 * 4 * 8);
         assert_eq!((table.stats().misses, table.stats().served), (4, 4));
-        // One row more: it is sent, the others stay.
+        // One row more: it is sent with its place, and so are its number and the places of all four; the others stay.
         let sent = moved();
         check(&[0, 7, 1234, 4999]);
-        assert_eq!(moved() - sent, 64 + 8 + 4 * 8);
+        assert_eq!(moved() - sent, 4 * 8 + 64 + 8 + (8 + 4) + 4 * 8);
         // More rows than places: from the file, and what is cached stays so.
         let many: Vec<i64> = (0..500).map(|i| i * 9).collect();
         assert_eq!(check(&many), Device::Cpu);

@@ -66,7 +66,10 @@ fn special_tokens_are_whole_and_left_out_of_texts() {
     assert_eq!(tokenizer.decode(&tokens).unwrap(), "a sine");
     assert_eq!(tokenizer.decode_all(&tokens).unwrap(), "<start>a sine<end>");
     assert_eq!(tokenizer.token(end).as_deref(), Some("<end>"));
-    assert_eq!((tokenizer.id("<no such>"), tokenizer.token(100_000), tokenizer.token(-1)), (None, None, None));
+    assert_eq!(
+        (tokenizer.id("<no such>"), tokenizer.token(100_000), tokenizer.token(-1)),
+        (None, None, None)
+    );
 }
 
 #[test]

@@ -250,7 +250,8 @@ impl<P: Pieces, F: Fn(P) -> Array> Run<'_, P, F> {
             // Threads would have nothing to do beside it.
             let began = Instant::now();
             let computed = gather(only).and_then(|stacked| {
-                evaluate(traced, &stacked, only.len(), fetched, location).inspect(|whole| fetch(fetched, whole))
+                evaluate(traced, &stacked, only.len(), fetched, location)
+                    .inspect(|whole| fetch(fetched, whole))
             });
             return self.done(only, computed, began, traced);
         }
@@ -261,7 +262,8 @@ impl<P: Pieces, F: Fn(P) -> Array> Run<'_, P, F> {
             let (wanted, computed) = std::sync::mpsc::channel::<Arc<Buffer>>();
             let (carried, gather, groups) = (&carried, &gather, &groups);
             scope.spawn(move || {
-                carried.enter(|| groups.iter().map(|members| gather(members)).all(|made| put.send(made).is_ok()))
+                carried
+                    .enter(|| groups.iter().map(|members| gather(members)).all(|made| put.send(made).is_ok()))
             });
             if fetched {
                 scope.spawn(move || computed.into_iter().for_each(|whole| fetch(true, &whole)));

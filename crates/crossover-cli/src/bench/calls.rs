@@ -10,6 +10,8 @@ use crossover::{
     random::{self, Key},
 };
 
+use crate::maze;
+
 /// A kind of work.
 pub struct Call {
     pub name: &'static str,
@@ -50,34 +52,22 @@ pub const ALL: &[Call] = &[
     },
 ];
 
-/// Inner vertices that are blocked: about a quarter, the same in every run.
-fn wall(lattice: &Lattice) -> Result<Obstacles> {
-    let mut wall = Obstacles::none(lattice);
-    let last = lattice.len() - 1;
-    for vertex in 1..last {
-        let scattered = (vertex as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 62;
-        let at = lattice.coordinates(vertex)?;
-        let inner = at.iter().zip(lattice.sizes()).all(|(&at, &size)| at > 0 && at + 1 < size);
-        if inner && scattered == 0 {
-            wall.block(vertex)?;
-        }
-    }
-    Ok(wall)
-}
-
 fn path() -> Result<Run> {
     let grid = Lattice::new([100, 100])?;
-    let wall = wall(&grid)?;
+    let wall = maze::wall(&grid)?;
     Ok(Box::new(move || {
         let found = grid.search().obstacles(&wall).path(0, 9_999)?;
-        ensure!(black_box(found).is_some_and(|route| route.len() == 199), "no shortest path along the edge");
+        ensure!(
+            black_box(found).is_some_and(|route| route.vertices.len() == 199),
+            "no shortest path along the edge"
+        );
         Ok(())
     }))
 }
 
 fn pipeline() -> Result<Run> {
     let lattices = (0..100).map(|_| Ok(Lattice::cube(4, 10)?)).collect::<Result<Vec<_>>>()?;
-    let walls = lattices.iter().map(wall).collect::<Result<Vec<_>>>()?;
+    let walls = lattices.iter().map(maze::wall).collect::<Result<Vec<_>>>()?;
     let numbers: Vec<Array> = (0..100)
         .map(|seed| (random::uniform::<f32>(&Key::new(seed), [10_000]) * 1e6).astype(DType::I64))
         .collect();
@@ -91,7 +81,8 @@ fn pipeline() -> Result<Run> {
             .map(|(lattice, wall)| {
                 let structure = lattice.analyze_structure();
                 let path = lattice.search().obstacles(wall).path(0, 9_999);
-                structure.edges == 36_000 && path.is_ok_and(|path| path.is_some_and(|path| path.len() == 37))
+                structure.edges == 36_000
+                    && path.is_ok_and(|path| path.is_some_and(|path| path.vertices.len() == 37))
             })
             .collect();
         ensure!(searched.iter().all(|&right| right), "a lattice has another structure or path");

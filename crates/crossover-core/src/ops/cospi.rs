@@ -3,14 +3,14 @@
 use super::{Binary, Cost, NanRule, OpInfo, parts::half_turns::sine};
 use crate::{DTypeSet, lane::FloatLane};
 
-/// Cosine of π·(a + b); the sum is not rounded up to 2^22 (f32) or 2^51 (f64); see [`Sinpi`](super::sinpi::Sinpi).
+/// Cosine of π·(a + b); the sum is not rounded below 2^12 (f32) or 2^41 (f64); see [`Sinpi`](super::sinpi::Sinpi).
 pub struct Cospi;
 
 impl Binary for Cospi {
     const INFO: OpInfo = OpInfo::new(
         "cospi",
         DTypeSet::FLOAT,
-        "Cosine of π·(a + b); the sum is not rounded up to 2^22 (f32) or 2^51 (f64).",
+        "Cosine of π·(a + b); the sum is not rounded below 2^12 (f32) or 2^41 (f64).",
     )
     .max_ulp(2.0)
     .cost(Cost::Function)
@@ -40,7 +40,10 @@ mod tests {
     fn next_to_a_zero_the_second_part_is_all_there_is() {
         for (whole, sign) in [(0.5, -1.0), (1.5, 1.0), (1e6 + 0.5, -1.0)] {
             let found = Cospi::float(whole, 1e-25f64);
-            assert!((found / (sign * std::f64::consts::PI * 1e-25) - 1.0).abs() < 4e-16, "{whole}: {found:e}");
+            assert!(
+                (found / (sign * std::f64::consts::PI * 1e-25) - 1.0).abs() < 4e-16,
+                "{whole}: {found:e}"
+            );
         }
     }
 }

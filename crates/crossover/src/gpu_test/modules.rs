@@ -154,7 +154,7 @@ fn tables(setup: &Setup, report: &mut Report) -> Result<()> {
     for seed in 0..6 {
         // Most tokens are among few, as in texts.
         let share = random::uniform::<f32>(&Key::new(10 + seed), [4096]);
-        let tokens = (share.square().square() * 99_999.0).astype(DType::I64);
+        let tokens = (share.square().square().square().square() * 99_999.0).astype(DType::I64);
         let tokens = Array::from_vec(tokens.to_vec::<i64>()?, [4096]);
         let found = table.lookup(&tokens)?;
         apart += usize::from(bits(&found)? != bits(&rows.take(&tokens, 0))?);
@@ -168,7 +168,7 @@ fn tables(setup: &Setup, report: &mut Report) -> Result<()> {
     let moved = runtime.executor().counts().transferred;
     table.lookup(&tokens)?;
     let moved = runtime.executor().counts().transferred - moved;
-    report.check("hot rows stay on the device", moved == 16_384 * 8, format!("{moved} bytes moved"));
+    report.check("hot rows stay on the device", moved == 0, format!("{moved} bytes moved"));
     let whole = rows.eval()?.clone();
     let mapped = timed(setup, 15, &mut || Ok(drop(table.lookup(&tokens)?)))?;
     let embedder = Embedder::from_table(EmbedConfig::new(100_000, 256), &whole)?;
@@ -226,7 +226,9 @@ fn lattices(setup: &Setup, report: &mut Report) -> Result<()> {
                 let obstacles = blocked(&lattice, if sizes.len() == 1 { share / 30 } else { share })?;
                 let field = lattice.distance_field(&[0], Some(&obstacles))?;
                 let want: Vec<i32> = field.as_slice().iter().map(|&distance| distance as i32).collect();
-                let found = lattice.distance_field_array(&[0], Some(&obstacles))?.to_vec::<i32>()?;
+                let found = with_device(Device::Cuda(0), || -> Result<Vec<i32>> {
+                    Ok(lattice.distance_field_array(&[0], Some(&obstacles))?.to_vec::<i32>()?)
+                })?;
                 let kind = if lattice.is_periodic() { "periodic" } else { "open" };
                 let name = format!("distance field {sizes:?} {kind}, {share} in 100 blocked");
                 let apart = want.iter().zip(&found).filter(|(a, b)| a != b).count();
@@ -249,7 +251,10 @@ fn lattices(setup: &Setup, report: &mut Report) -> Result<()> {
         let lattice = Lattice::new(sizes)?;
         let obstacles = blocked(&lattice, share)?;
         let device = timed(setup, 5, &mut || {
-            Ok(drop(lattice.distance_field_array(&[0], Some(&obstacles))?.eval()?))
+            with_device(Device::Cuda(0), || -> Result<()> {
+                lattice.distance_field_array(&[0], Some(&obstacles))?.eval()?;
+                Ok(())
+            })
         })?;
         let host = timed(setup, 5, &mut || Ok(drop(lattice.distance_field(&[0], Some(&obstacles))?)))?;
         report.figure(name, &[("gpu_ms", device), ("cpu_ms", host), ("ratio", device / host)]);
@@ -280,18 +285,14 @@ fn maps(setup: &Setup, report: &mut Report) -> Result<()> {
         report.check(&format!("gpu_map, fetched {fetched}"), held, format!("{apart} differ; {done}"));
     }
     let matrices = on_host(100, &[256, 256])?;
-    let pairs = |count: usize| -> Vec<(Array, Array)> {
-        matrices[..count].iter().map(|x| (x.clone(), x.clone())).collect()
-    };
     let read = |results: Vec<Array>| -> Result<()> {
         for result in results {
             std::hint::black_box(result.host_view()?.bytes()?);
         }
         Ok(())
     };
-    let ms = timed(setup, 9, &mut || {
-        read(par_iter(vectors.clone()).gpu_map(standardise).to_host().collect()?)
-    })?;
+    let ms =
+        timed(setup, 9, &mut || read(par_iter(vectors.clone()).gpu_map(standardise).to_host().collect()?))?;
     report.figure("gpu_map 1000 vectors of 1e4", &[("ms", ms), ("GB_s", 80e6 / ms / 1e6)]);
     let ms = timed(setup, 9, &mut || read(par_iter(vectors.clone()).gpu_map(standardise).collect()?))?;
     report.figure("gpu_map 1000 vectors of 1e4, later", &[("ms", ms)]);
@@ -299,7 +300,7 @@ fn maps(setup: &Setup, report: &mut Report) -> Result<()> {
     report.figure("gpu_map 1000 vectors of 1e4, left", &[("ms", ms)]);
     for count in [100, 10] {
         let ms = timed(setup, 9, &mut || {
-            read(par_iter(pairs(count)).gpu_map(|(a, b)| a.matmul(&b)).to_host().collect()?)
+            read(par_iter(matrices[..count].to_vec()).gpu_map(|x| x.matmul(&x)).to_host().collect()?)
         })?;
         report.figure(&format!("gpu_map {count} products of 256"), &[("ms", ms)]);
     }
@@ -308,7 +309,10 @@ fn maps(setup: &Setup, report: &mut Report) -> Result<()> {
     let batch = Batch::new(resident.clone()).max_batch_size(16);
     let batched = timed(setup, 31, &mut || drop_all(batch.matmul(&resident)?))?;
     let looped = timed(setup, 31, &mut || {
-        resident.iter().try_for_each(|x| Ok(drop(x.matmul(x).eval()?)))
+        for x in &resident {
+            x.matmul(x).eval()?;
+        }
+        Ok(())
     })?;
     let numbers = [("batched_ms", batched), ("looped_ms", looped), ("times", looped / batched)];
     report.figure("10 products of 256 on the GPU", &numbers);
