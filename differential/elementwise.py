@@ -200,6 +200,45 @@ class Fma:
                 raise Difference(f"fma({x!r}, {y!r}, {z!r}) is {found!r}, not {want!r}")
 
 
+class HalfTurns:
+    """Sines of half turns given as sums that are not rounded; a few elements are reduced as fractions."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def check(self, judge, got, operands, op):
+        a, b = np.broadcast_arrays(*operands)
+        judge.like(got, a.dtype, a.shape)
+        within = np.float64 if a.dtype == F64 else np.float32
+        with np.errstate(all="ignore"):
+            rounded = a.astype(within) + b.astype(within)
+        if np.any(np.isfinite(rounded) == np.isnan(got)):
+            raise Difference("NaN where a + b is finite, or none where it is not")
+        exact = 2.0**41 if within is np.float64 else 2.0**12
+        for at in np.flatnonzero(np.isfinite(rounded))[:16]:
+            sum_ = Fraction(float(a.flat[at])) + Fraction(float(b.flat[at]))
+            if abs(float(rounded.flat[at])) >= exact:
+                sum_ = Fraction(float(rounded.flat[at]))
+            truth = self.function(sum_)
+            if truth == 0:
+                if got.flat[at] != 0:
+                    raise Difference(f"{op}({a.flat[at]!r}, {b.flat[at]!r}) is {got.flat[at]!r}, not 0")
+                continue
+            limit = 0.5 + judge.max_ulp * 2.0**-12 if a.dtype.itemsize == 2 else judge.max_ulp + 0.02
+            judge.ulps(got.reshape(-1)[at : at + 1], np.asarray([truth]), limit)
+
+
+def sine_of_half_turns(turns):
+    """In long doubles, of a fraction: the nearest quarter is taken off before anything is rounded."""
+    quarter = round(2 * turns)
+    rest = turns - Fraction(quarter, 2)
+    # Both parts of the fraction may be longer than any float; their quotient is not.
+    high = float(rest)
+    angle = (np.longdouble(high) + np.longdouble(float(rest - Fraction(high)))) * np.arccos(np.longdouble(-1))
+    value = np.cos(angle) if quarter % 2 else np.sin(angle)
+    return -value if quarter % 4 >= 2 else value
+
+
 class FloorDivide:
     """Rounded down; floats by the exact quotient."""
 
@@ -331,6 +370,7 @@ PEERS = {
     "bitwise_right_shift": Shift(np.right_shift, False),
     "bitwise_xor": Exact(np.bitwise_xor),
     "copysign": Exact(np.copysign),
+    "cospi": HalfTurns(lambda turns: sine_of_half_turns(turns + Fraction(1, 2))),
     "divide": Exact(np.divide, loose=True),
     "floor_divide": FloorDivide(False),
     "hypot": Function(np.hypot),
@@ -341,6 +381,7 @@ PEERS = {
     "nextafter": Exact(np.nextafter),
     "pow": Power(),
     "remainder": FloorDivide(True),
+    "sinpi": HalfTurns(sine_of_half_turns),
     "subtract": Exact(np.subtract),
     "equal": Compare(np.equal),
     "greater": Compare(np.greater),

@@ -31,14 +31,14 @@ from ._methods import attach as _attach
 from ._native import (
     Array, Runtime, __version__, abs, acos, acosh, add, all, any, arange, argmax, argmin, argsort, asarray, asin, asinh, astype, atan,
     atan2, atanh, bfloat16, bincount, bitwise_and, bitwise_invert, bitwise_left_shift, bitwise_or, bitwise_right_shift, bitwise_xor,
-    bool, broadcast_arrays, broadcast_to, ceil, clip, complex64, complex128, concat, conj, copysign, cos, cosh, count_nonzero,
-    cumulative_prod, cumulative_sum, device, diff, divide, dot, dtype, einsum, empty, empty_like, equal, erf, erfc, exp, exp2,
+    bool, broadcast_arrays, broadcast_to, ceil, clip, complex64, complex128, concat, conj, copysign, cos, cosh, cospi,
+    count_nonzero, cumulative_prod, cumulative_sum, device, diff, divide, dot, dtype, einsum, empty, empty_like, equal, erf, erfc, exp, exp2,
     expand_dims, expm1, eye, flip, float16, float32, float64, floor, floor_divide, from_dlpack, full, full_like, gelu, gelu_exact,
     get_runtime, greater, greater_equal, histogram, hypot, imag, int8, int16, int32, int64, isfinite, isin, isinf, isnan, less,
     less_equal, linspace, list_devices, log, log1p, log2, log10, logaddexp, logical_and, logical_not, logical_or, logical_xor,
     logsumexp, matmul, matrix_transpose, max, maximum, mean, meshgrid, min, minimum, moveaxis, multiply, negative, nextafter, nonzero,
     not_equal, ones, ones_like, pad, permute_dims, positive, pow, prod, real, reciprocal, relu, remainder, repeat, reshape, roll,
-    round, searchsorted, sigmoid, sign, signbit, silu, sin, sinh, softmax, softplus, sort, sqrt, square, squeeze, stack, std, subtract,
+    round, searchsorted, sigmoid, sign, signbit, silu, sin, sinh, sinpi, softmax, softplus, sort, sqrt, square, squeeze, stack, std, subtract,
     sum, take, take_along_axis, tan, tanh, tensordot, tile, tril, triu, trunc, uint8, uint16, uint32, uint64, unique_values, unstack,
     var, vecdot, where, zeros, zeros_like,
 )

@@ -373,6 +373,9 @@ def cos(x: Any, /) -> Array:
 def cosh(x: Any, /) -> Array:
     """Hyperbolic cosine."""
 
+def cospi(x1: Any, x2: Any, /) -> Array:
+    """Cosine of pi times the sum, which is not rounded."""
+
 def count_nonzero(x: Any, /, axis: Any = ..., *, keepdims: Any = ...) -> Array:
     """Number of elements over axes that are not zero."""
 
@@ -773,6 +776,9 @@ def sin(x: Any, /) -> Array:
 
 def sinh(x: Any, /) -> Array:
     """Hyperbolic sine."""
+
+def sinpi(x1: Any, x2: Any, /) -> Array:
+    """Sine of pi times the sum, which is not rounded."""
 
 def softmax(x: Any, /, axis: Any = ...) -> Array:
     """Exponentials divided by their sum along an axis."""

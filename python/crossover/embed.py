@@ -9,16 +9,25 @@ array([[0.       , 1.       , 0.       , 1.       ],
 
 A `Table` is a file of rows that may be larger than memory. It is mapped: do not write to the file while it is open; replacing it by renaming
 another over it, as `Table.write` does, is fine.
+
+A `Tokenizer` turns texts into tokens and back. It is a file `tokenizer.json`, or it is trained:
+
+>>> tokenizer = xo.embed.Tokenizer.train(["one fish", "two fish"], 280, special=["<pad>"]).with_padding("<pad>")
+>>> tokenizer.decode(tokenizer.encode("red fish"))
+'red fish'
+>>> tokens, mask = tokenizer.encode_batch(["one fish", "two red fish"])
+>>> tokenizer.decode(tokens)
+['one fish', 'two red fish']
 """
 
 from typing import TYPE_CHECKING
 
-from ._native import Embedder, Sinusoid, Table
+from ._native import Embedder, Sinusoid, Table, TextEmbedder, Tokenizer
 
 if TYPE_CHECKING:
     from . import Array
 
-__all__ = ["Embedder", "Sinusoid", "Table", "rotary", "sinusoid"]
+__all__ = ["Embedder", "Sinusoid", "Table", "TextEmbedder", "Tokenizer", "rotary", "sinusoid"]
 
 
 def sinusoid(positions, dimensions: int, *, dtype=None, **settings) -> "Array":

@@ -13,7 +13,7 @@ from functools import reduce as _reduce
 from itertools import chain, islice
 from typing import Any, Callable, Iterable, Iterator, Optional
 
-from ._native import asarray, gpu_map
+from ._native import gpu_map
 
 __all__ = ["Failure", "ParIter", "par_iter"]
 
@@ -90,15 +90,16 @@ class ParIter:
 
         return self._then(cut)
 
-    def gpu_map(self, function: Callable, max_batch_size: Optional[int] = None) -> "ParIter":
+    def gpu_map(self, function: Callable, max_batch_size: Optional[int] = None, to_host: bool = False) -> "ParIter":
         """A function of arrays, for all items in as few plans as possible.
 
         It is called with arrays that have no values yet, once for each combination of dtypes and shapes; what it computes runs as one plan over
-        all items of that kind. One that asks for values is called for each item. Items are arrays, or tuples of arrays.
+        all items of that kind. One that asks for values is called for each item. Items are arrays, or tuples of arrays. Results stay where they
+        were computed; `to_host` brings them to the host while later ones are computed.
         """
         def mapped(items):
-            tuples = [tuple(asarray(one) for one in item) if isinstance(item, tuple) else (asarray(item),) for item in items]
-            for result in gpu_map(tuples, function, max_batch_size)[0]:
+            tuples = [item if isinstance(item, tuple) else (item,) for item in items]
+            for result in gpu_map(tuples, function, max_batch_size, to_host)[0]:
                 if isinstance(result, BaseException):
                     raise result
                 yield result

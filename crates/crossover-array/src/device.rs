@@ -87,6 +87,17 @@ pub fn with_device<T>(device: Device, body: impl FnOnce() -> T) -> T {
     body()
 }
 
+/// The device of the innermost [`with_device`] on this thread; [`Device::Auto`] outside of all.
+///
+/// ```
+/// use crossover_array::{Device, current_device, with_device};
+/// assert_eq!(current_device(), Device::Auto);
+/// assert_eq!(with_device(Device::Cpu, current_device), Device::Cpu);
+/// ```
+pub fn current_device() -> Device {
+    scoped().unwrap_or_default()
+}
+
 /// The machine's number of a device that must be there.
 pub(crate) fn resolve(
     device: Device,

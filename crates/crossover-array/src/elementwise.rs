@@ -156,6 +156,8 @@ methods! {
             "assert_eq!(Array::from([6u8]).bitwise_xor(3).to_vec::<u8>()?, [5]);"
         copysign Copysign "Magnitude of the first operand with the sign bit of the second."
             "assert_eq!(Array::from([1.5f32, -2.0]).copysign(-0.0).to_vec::<f32>()?, [-1.5, -2.0]);"
+        cospi Cospi "Cosine of π·(a + b); the sum is not rounded below 2^12 (f32) or 2^41 (f64)."
+            "assert_eq!(Array::from([0.0f32, 1.0, 1e6]).cospi(0.5).to_vec::<f32>()?, [0.0, 0.0, 0.0]);"
         divide Divide "Quotient, correctly rounded for reals; complex by scaling with the larger part of the divisor."
             "assert_eq!(Array::from([1, 2]).divide(4).to_vec::<f64>()?, [0.25, 0.5]);"
         equal Equal "True where the first operand is equal to the second."
@@ -188,6 +190,8 @@ methods! {
             "assert_eq!(Array::from([2.0f32, 3.0]).pow(2).to_vec::<f32>()?, [4.0, 9.0]);"
         remainder Remainder "Remainder with the sign of the divisor; integers modulo zero give 0."
             "assert_eq!(Array::from([7, -7]).remainder(3).to_vec::<i32>()?, [1, 2]);"
+        sinpi Sinpi "Sine of π·(a + b); the sum is not rounded below 2^12 (f32) or 2^41 (f64)."
+            "assert_eq!(Array::from([0.5f64, 1e6]).sinpi(1e-30).to_vec::<f64>()?, [1.0, std::f64::consts::PI * 1e-30]);"
         subtract Subtract "Difference; integers wrap."
             "assert_eq!(Array::from([1, 2]).subtract(10).to_vec::<i32>()?, [-9, -8]);"
     }

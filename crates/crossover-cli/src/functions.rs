@@ -30,7 +30,8 @@ macro_rules! functions {
 functions! {
     one abs acos acosh asin asinh atan atanh ceil cos cosh erf erfc exp exp2 expm1 floor gelu gelu_exact log log10 log1p log2
         negative reciprocal round sigmoid sign silu sin sinh softplus sqrt square tan tanh trunc;
-    two add atan2 copysign divide floor_divide hypot logaddexp maximum minimum multiply nextafter pow remainder subtract;
+    two add atan2 copysign cospi divide floor_divide hypot logaddexp maximum minimum multiply nextafter pow remainder sinpi
+        subtract;
     reductions sum prod min max mean var std logsumexp
 }
 

@@ -18,6 +18,7 @@ mod functions;
 mod hrr;
 mod kernels;
 mod log;
+mod maze;
 mod metrics;
 mod profile_check;
 mod report;

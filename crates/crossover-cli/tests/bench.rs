@@ -176,13 +176,14 @@ fn grids_and_lists_and_mistakes() {
 
 #[test]
 fn claims_of_seeds_stand_beside_our_figures() {
-    let output =
-        crossover(&["bench", "seeds", "--quick", "--times", "--only", "bind batch=1 ", "--only", "decide"]);
+    let only = ["--only", "bind batch=1 ", "--only", "decide", "--only", "shortest_path"];
+    let output = crossover(&[&["bench", "seeds", "--quick", "--times"][..], &only].concat());
     let report = text(&output.stdout);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(report.contains("seed 001") && report.contains("1.00 ms → 100 µs, 10.0×"), "{report}");
     assert!(report.contains("decide kernels=10") && report.contains("nobody measured them here"), "{report}");
-    assert!(report.contains("Not measured:") && report.contains("graph algorithm"), "{report}");
+    assert!(report.contains("shortest_path n=10000") && report.contains("9.02 s → 71.9 ms"), "{report}");
+    assert!(report.contains("Not measured:") && report.contains("states no size"), "{report}");
 }
 
 #[cfg(unix)]

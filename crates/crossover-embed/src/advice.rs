@@ -198,8 +198,8 @@ impl Embedder {
         };
         // Every buffer is constant or proportional to the batch, and the plan is the same; so two points are enough.
         let (two, three) = (peak(2)?, peak(3)?);
-        // The encoding is computed before, from five numbers per column, whose memory a device keeps for the next array.
-        let columns = 5 * 8 * self.config.dimensions as u64;
+        // The encoding is computed before, from two numbers per frequency, whose memory a device keeps for the next array.
+        let columns = 2 * 8 * (self.config.dimensions / 2) as u64;
         Ok(((3 * two).saturating_sub(2 * three) + columns, three - two))
     }
 }

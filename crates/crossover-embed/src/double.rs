@@ -8,8 +8,9 @@ pub(crate) struct Double {
 }
 
 pub(crate) const LN_2: Double = Double { high: std::f64::consts::LN_2, low: 2.319_046_813_846_299_6e-17 };
-/// 1 / (2π): turns per radian.
-pub(crate) const TURN: Double = Double { high: 0.159_154_943_091_895_35, low: -9.839_338_337_591_243e-18 };
+/// 1 / π: half turns per radian.
+pub(crate) const HALF_TURNS: Double =
+    Double { high: 2.0 * 0.159_154_943_091_895_35, low: 2.0 * -9.839_338_337_591_243e-18 };
 
 impl Double {
     pub fn new(value: f64) -> Double {

@@ -1,6 +1,6 @@
 //! Tokens and positions to vectors.
 
-use crossover_array::{Array, DType, Key, random, with_device};
+use crossover_array::{Array, DType, Key, Runtime, random, with_device};
 
 use crate::{EmbedConfig, Error, Result, Sinusoid, relative};
 
@@ -137,15 +137,23 @@ impl Embedder {
     pub(crate) fn pending(&self, tokens: &Array, position: i64) -> Result<Array> {
         let length = tokens.shape().dims().last().copied().unwrap_or(1);
         let positions = Array::arange(length as i64);
-        let encoding = self.encoding.clone().offset(position).encode(&positions, DType::F32)?;
+        let encoding = self.encoding.clone().offset(position);
         let rows = self.rows(tokens);
         if !self.config.fusion {
             rows.eval()?;
         }
-        // Inside the sum it would be computed anew for every sequence, which takes longer than reading it.
-        if !self.config.fusion || tokens.size() > length {
-            encoding.eval()?;
-        }
+        // Inside the sum it would be computed anew for every sequence, which takes longer than reading it; and a CPU looks rows up by
+        // themselves anyway.
+        let alone = self.config.fusion && tokens.size() <= length && Runtime::current().device_count() > 0;
+        let inside = if alone { encoding.by_column(&positions, DType::F32) } else { None };
+        let encoding = match inside {
+            Some(inside) => inside,
+            None => {
+                let apart = encoding.encode(&positions, DType::F32)?;
+                apart.eval()?;
+                apart
+            }
+        };
         let mut out = rows.astype(DType::F32) + &encoding;
         if self.config.temperature != 1.0 {
             out /= self.config.temperature;
@@ -168,14 +176,20 @@ pub(crate) fn drawn(config: &EmbedConfig, stream: u64, rows: usize, columns: usi
     random::normal::<f32>(&key.split().0, [rows, columns]) * SPREAD
 }
 
-/// That tokens are whole numbers with at least one axis, all inside a vocabulary.
-pub(crate) fn check_tokens(tokens: &Array, vocabulary: usize) -> Result<()> {
+/// That tokens are whole numbers with at least one axis.
+pub(crate) fn check_kind(tokens: &Array) -> Result<()> {
     tokens.check()?;
     if !tokens.dtype().is_int() || tokens.ndim() == 0 {
         let what =
             format!("{}{}: whole numbers with at least one axis are needed", tokens.dtype(), tokens.shape());
         return Err(Error::Operand { op: "tokens", what });
     }
+    Ok(())
+}
+
+/// That tokens are whole numbers with at least one axis, all inside a vocabulary.
+pub(crate) fn check_tokens(tokens: &Array, vocabulary: usize) -> Result<()> {
+    check_kind(tokens)?;
     if tokens.size() == 0 {
         return Ok(());
     }

@@ -32,8 +32,8 @@ pub enum Error {
         /// What it must be.
         wanted: &'static str,
     },
-    /// A file that is damaged, cut short or not a table.
-    #[error("{file} is not a valid table: {what}")]
+    /// A file that is damaged, cut short or of another kind.
+    #[error("{file} is not valid: {what}")]
     Corrupt {
         /// The file.
         file: String,
@@ -48,6 +48,14 @@ pub enum Error {
         /// What was tried.
         action: &'static str,
         /// What the system said.
+        reason: String,
+    },
+    /// Something that a tokenizer cannot do.
+    #[error("the tokenizer could not {action}: {reason}")]
+    Tokenizer {
+        /// What was asked for.
+        action: &'static str,
+        /// What it said.
         reason: String,
     },
     /// Memory that is too small for a batch of one.

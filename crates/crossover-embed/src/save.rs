@@ -22,6 +22,11 @@ impl Embedder {
     /// # Ok::<(), crossover_embed::Error>(())
     /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        self.save_with(path.as_ref(), &[])
+    }
+
+    /// As [`save`](Embedder::save), with more metadata.
+    pub(crate) fn save_with(&self, path: &Path, more: &[(&str, &str)]) -> Result<()> {
         let config = &self.config;
         let mut metadata = vec![
             (FORMAT.0, FORMAT.1.to_string()),
@@ -37,8 +42,8 @@ impl Embedder {
         if let Some(window) = config.relative {
             metadata.push(("relative", window.to_string()));
         }
-        let metadata: Vec<(&str, &str)> =
-            metadata.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let settings = metadata.iter().map(|(name, value)| (*name, value.as_str()));
+        let metadata: Vec<(&str, &str)> = settings.chain(more.iter().copied()).collect();
         let mut arrays = vec![("table", &self.table)];
         arrays.extend(self.relative.as_ref().map(|rows| ("relative", rows)));
         Ok(io::save_safetensors(path, &arrays, &metadata)?)
@@ -46,7 +51,11 @@ impl Embedder {
 
     /// Loads what [`save`](Embedder::save) has saved.
     pub fn load(path: impl AsRef<Path>) -> Result<Embedder> {
-        let path = path.as_ref();
+        Embedder::load_with(path.as_ref()).map(|(embedder, _)| embedder)
+    }
+
+    /// As [`load`](Embedder::load), with all metadata of the file.
+    pub(crate) fn load_with(path: &Path) -> Result<(Embedder, BTreeMap<String, String>)> {
         let file = path.display().to_string();
         let wrong = |what: &str| Error::Corrupt { file: file.clone(), what: what.to_string() };
         let metadata = io::safetensors_metadata(path)?;
@@ -64,7 +73,7 @@ impl Embedder {
         if made.config.relative.is_some() {
             made.set_relative(arrays.get("relative").ok_or_else(|| wrong("it has no array `relative`"))?)?;
         }
-        Ok(made)
+        Ok((made, metadata))
     }
 }
 

@@ -1,15 +1,18 @@
 //! Sinusoidal encodings, exact to a unit in the last place at any position.
 //!
 //! The angle of position p and frequency f is p·f radians, and its sine depends on where in its turn that ends. With `f32` products this is
-//! off by 0.05 at position a million. Here the frequencies, in turns, are three numbers whose sum has more than 100 bits: the products of
-//! the first two with p are exact, and so is taking whole turns off; the third adds what is left. One elementwise kernel does it, a sine
-//! per element: a cosine is a sine a quarter of a turn ahead, and the quarter is added where adding is exact.
+//! off by 0.05 at position a million. Here frequencies are in half turns, each the sum of two numbers of together about 100 bits. The product
+//! with the first is kept with its rounding error, to which the product with the second is added: two numbers say where the angle ends, and
+//! `sinpi` and `cospi` take whole turns off their sum without rounding. One kernel computes each angle once, for a sine and a cosine.
 
-use crossover_array::{Array, DType};
+use std::sync::{Arc, OnceLock};
+
+use crossover_array::{Array, DType, Runtime};
+use parking_lot::Mutex;
 
 use crate::{
     Error, Result,
-    double::{Double, TURN},
+    double::{Double, HALF_TURNS},
 };
 
 /// Where sines and cosines go.
@@ -70,7 +73,7 @@ impl Layout {
 /// assert_eq!(values[4], (9_999_999f64).sin() as f32);
 /// # Ok::<(), crossover_embed::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Sinusoid {
     pub(crate) dimensions: usize,
     pub(crate) layout: Layout,
@@ -79,6 +82,23 @@ pub struct Sinusoid {
     pub(crate) phase: f64,
     pub(crate) offset: i64,
     pub(crate) shift: f64,
+    /// What follows from the frequencies alone; encodings that differ in the rest share it.
+    known: Arc<Known>,
+}
+
+/// Frequencies, worked out once.
+#[derive(Debug, Default)]
+struct Known {
+    half_turns: OnceLock<Vec<Double>>,
+    /// Both parts of all of them, for the runtime they were last used under: a GPU that has them need not be sent them again.
+    arrays: Mutex<Option<(usize, Array, Array)>>,
+}
+
+impl PartialEq for Sinusoid {
+    fn eq(&self, other: &Sinusoid) -> bool {
+        let all = |s: &Sinusoid| (s.dimensions, s.layout, s.base, s.scale, s.phase, s.offset, s.shift);
+        all(self) == all(other)
+    }
 }
 
 impl Sinusoid {
@@ -89,7 +109,17 @@ impl Sinusoid {
             return Err(Error::Config { setting: "dimensions", given: "0".into(), wanted });
         }
         let layout = Layout::default();
-        Ok(Sinusoid { dimensions, layout, base: 10_000.0, scale: 1.0, phase: 0.0, offset: 0, shift: 0.0 })
+        let known = Arc::default();
+        Ok(Sinusoid {
+            dimensions,
+            layout,
+            base: 10_000.0,
+            scale: 1.0,
+            phase: 0.0,
+            offset: 0,
+            shift: 0.0,
+            known,
+        })
     }
 
     /// Where sines and cosines go; interleaved without this.
@@ -101,12 +131,14 @@ impl Sinusoid {
     /// What frequencies are powers of, above 0; 10000 without this.
     pub fn base(mut self, base: f64) -> Result<Sinusoid> {
         self.base = checked("base", base, base > 0.0, "it is above 0")?;
+        self.known = Arc::default();
         Ok(self)
     }
 
     /// What frequencies are multiplied by; at most 32 in absolute value, and 1 without this.
     pub fn scale(mut self, scale: f64) -> Result<Sinusoid> {
         self.scale = checked("scale", scale, scale.abs() <= 32.0, "it lies between -32 and 32")?;
+        self.known = Arc::default();
         Ok(self)
     }
 
@@ -128,6 +160,7 @@ impl Sinusoid {
         let half = (self.dimensions / 2) as f64;
         self.shift =
             checked("shift", shift, shift < half.max(1.0), "it is below half the number of columns")?;
+        self.known = Arc::default();
         Ok(self)
     }
 
@@ -156,9 +189,22 @@ impl Sinusoid {
             let what = format!("{dtype} cannot hold sines; ask for a floating-point dtype");
             return Err(Error::Operand { op: "encode", what });
         }
-        let columns: Vec<Option<(usize, bool)>> =
-            (0..self.dimensions).map(|column| self.layout.column(column, self.dimensions / 2)).collect();
-        let out = self.sines(positions, &columns).astype(dtype);
+        let (sines, cosines) = self.pair(positions);
+        let (sines, cosines) = (sines.astype(dtype), cosines.astype(dtype));
+        let mut shape = positions.shape().dims().to_vec();
+        shape.push(self.dimensions / 2 * 2);
+        let both = match self.layout {
+            Layout::Interleaved => Array::stack(&[&sines, &cosines], -1).reshape(shape.as_slice()),
+            Layout::Concatenated => Array::concat(&[&sines, &cosines], -1),
+            Layout::Flipped => Array::concat(&[&cosines, &sines], -1),
+        };
+        let out = match self.dimensions % 2 {
+            0 => both,
+            _ => {
+                *shape.last_mut().expect("there is a last axis: it was pushed") = 1;
+                Array::concat(&[&both, &Array::zeros_dtype(shape, dtype)], -1)
+            }
+        };
         out.check()?;
         Ok(out)
     }
@@ -194,49 +240,67 @@ impl Sinusoid {
 
     /// Sines and cosines of all frequencies, `f64`, each with one more axis of half as many columns.
     pub(crate) fn pair(&self, positions: &Array) -> (Array, Array) {
-        let columns = |cosine| (0..self.dimensions / 2).map(|i| Some((i, cosine))).collect::<Vec<_>>();
-        (self.sines(positions, &columns(false)), self.sines(positions, &columns(true)))
+        let (high, low) = self.columns();
+        let (whole, left) = self.angles(positions, &high, &low);
+        (whole.sinpi(&left), whole.cospi(&left))
     }
 
-    /// `f64` sines of the columns given by frequency and whether they are a quarter of a turn ahead.
-    fn sines(&self, positions: &Array, columns: &[Option<(usize, bool)>]) -> Array {
-        let mut parts: [Vec<f64>; 5] = Default::default();
-        let frequencies: Vec<[f64; 3]> =
-            (0..self.dimensions / 2).map(|i| split(self.frequency(i).times(TURN))).collect();
-        let ahead = split(Double::new(self.phase).times(TURN));
-        for column in columns {
-            // A padding column has frequency and phase 0: its sine is 0.
-            let (turns, start, rest) = match column {
-                Some((i, cosine)) => {
-                    let quarter = if *cosine { 0.25 } else { 0.0 };
-                    (frequencies[*i], (ahead[0] - ahead[0].round()) + ahead[1] + quarter, ahead[2])
-                }
-                None => ([0.0; 3], 0.0, 0.0),
-            };
-            for (part, value) in parts.iter_mut().zip([turns[0], turns[1], turns[2], start, rest]) {
-                part.push(value);
-            }
+    /// The encoding as an expression of each column by itself: it computes every angle twice, and can be part of another kernel, which two
+    /// joined results cannot. The bits are those of [`encode`](Sinusoid::encode). `None` where a column is padding.
+    pub(crate) fn by_column(&self, positions: &Array, dtype: DType) -> Option<Array> {
+        let column = |column| self.layout.column(column, self.dimensions / 2);
+        let columns: Vec<(usize, bool)> = (0..self.dimensions).map(column).collect::<Option<_>>()?;
+        let (numbers, cosines): (Vec<usize>, Vec<bool>) = columns.into_iter().unzip();
+        let half_turns = self.half_turns();
+        let part = |part: fn(&Double) -> f64| {
+            Array::from_vec(
+                numbers.iter().map(|&i| part(&half_turns[i])).collect::<Vec<_>>(),
+                [self.dimensions],
+            )
+        };
+        let (whole, left) = self.angles(positions, &part(|turns| turns.high), &part(|turns| turns.low));
+        let cosines = Array::from_vec(cosines, [self.dimensions]);
+        Some(cosines.where_(whole.cospi(&left), whole.sinpi(&left)).astype(dtype))
+    }
+
+    fn half_turns(&self) -> &[Double] {
+        let all = || (0..self.dimensions / 2).map(|i| self.frequency(i).times(HALF_TURNS)).collect();
+        self.known.half_turns.get_or_init(all)
+    }
+
+    /// Both parts of all frequencies, in half turns per position.
+    fn columns(&self) -> (Array, Array) {
+        // Arrays belong to the machine that they were made under, and keep it alive: no other has its address.
+        let machine = Arc::as_ptr(Runtime::current().executor().machine()) as usize;
+        let mut arrays = self.known.arrays.lock();
+        if let Some((_, high, low)) = arrays.as_ref().filter(|(on, ..)| *on == machine) {
+            return (high.clone(), low.clone());
         }
-        let [first, second, third, start, rest] = parts.map(|part| Array::from_vec(part, [columns.len()]));
-        let at = (positions.astype(DType::F64) + self.offset as f64).expand_dims(-1);
-        let turns = &at * &first;
-        // Exact: all of these are multiples of 2^-52 below 2.
-        let within = (&turns - turns.round()) + &at * &second + &start;
-        let halves = (&within * 2.0).round();
-        let left = &within - &halves * 0.5;
-        let odd = (&halves - (&halves * 0.5).round() * 2.0).abs();
-        let angle = (left + (&at * &third + &rest)) * std::f64::consts::TAU;
-        angle.sin() * (1.0 - odd * 2.0)
+        let half_turns = self.half_turns();
+        let part = |part: fn(&Double) -> f64| {
+            Array::from_vec(half_turns.iter().map(part).collect::<Vec<f64>>(), [half_turns.len()])
+        };
+        let (high, low) = (part(|turns| turns.high), part(|turns| turns.low));
+        *arrays = Some((machine, high.clone(), low.clone()));
+        (high, low)
     }
-}
 
-/// A number of turns as multiples of 2^-26 and of 2^-52, and the rest.
-fn split(turns: Double) -> [f64; 3] {
-    let cut = |value: f64, unit: f64| (value / unit).floor() * unit;
-    let first = cut(turns.high, 2f64.powi(-26));
-    let left = Double::sum(turns.high - first, turns.low);
-    let second = cut(left.high, 2f64.powi(-52));
-    [first, second, (left.high - second) + left.low]
+    /// Angles of positions at frequencies, in half turns: products, and what their rounding left out.
+    fn angles(&self, positions: &Array, high: &Array, low: &Array) -> (Array, Array) {
+        let at = (positions.astype(DType::F64) + self.offset as f64).expand_dims(-1);
+        let whole = &at * high;
+        let left = at.fma(low, &at.fma(high, &-&whole));
+        if self.phase == 0.0 {
+            return (whole, left);
+        }
+        let phase = Double::new(self.phase).times(HALF_TURNS);
+        let ahead = phase.high - 2.0 * (phase.high / 2.0).round();
+        // The exact sum of two numbers, whichever is larger.
+        let sum = &whole + ahead;
+        let part = &sum - &whole;
+        let lost = (&whole - (&sum - &part)) + (ahead - &part);
+        (sum, left + (lost + phase.low))
+    }
 }
 
 fn checked(setting: &'static str, value: f64, holds: bool, wanted: &'static str) -> Result<f64> {

@@ -1,38 +1,42 @@
 //! Rows in a file that may be larger than memory, with a checksum per block and a cache of the rows in use.
 //!
-//! Blocks are verified when one of their rows is first touched. Rows that are asked for become *hot*; when all rows of a call are, they
-//! are looked up in an array of hot rows, which stays where it was used last: on a GPU, nothing but indices moves then.
+//! Blocks are verified when one of their rows is first touched. On a CPU rows are looked up in the mapped file itself, as in any array. On a
+//! GPU they are looked up in a cache on that GPU: rows that it does not have yet are sent there, and take the places of rows that were not asked
+//! for lately. What does not fit into the cache, or onto the GPU, comes from the file.
 #![allow(unsafe_code)]
 
 use std::{
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
 };
 
-use crossover_array::{Array, DType};
+use crossover_array::{Array, DType, Device, Runtime, current_device, with_device};
 use crossover_io::Map;
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     Error, Result,
-    embedder::check_tokens,
+    embedder::check_kind,
     file::{self, Header},
+    hot::{Hot, Kind},
 };
 
 /// What a table has been used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TableStats {
-    /// Rows that were hot when they were asked for.
+    /// Rows that needed nothing but a copy: on a GPU those in its cache, on a CPU those of blocks that were verified before.
     pub hits: u64,
-    /// Rows that were not.
+    /// Rows that had to be fetched or verified first; several requests of a row in one call are one.
     pub misses: u64,
-    /// Hot rows that made room for others.
+    /// Rows of the cache that made room for others.
     pub evictions: u64,
     /// Blocks that were verified.
     pub verified: u64,
-    /// Calls that were served by the array of hot rows.
+    /// Calls that were answered from the cache.
     pub served: u64,
 }
 
@@ -42,20 +46,6 @@ impl TableStats {
         let all = self.hits + self.misses;
         if all == 0 { 0.0 } else { self.hits as f64 / all as f64 }
     }
-}
-
-/// The rows in use.
-struct Hot {
-    capacity: usize,
-    slots: FxHashMap<u64, u32>,
-    /// Row of each slot, and in which call it was used last.
-    rows: Vec<(u64, u64)>,
-    /// Where the search for a slot to reuse goes on.
-    hand: usize,
-    call: u64,
-    /// The rows of all slots, unless they have changed since.
-    array: Option<Array>,
-    stats: TableStats,
 }
 
 /// A table of rows in a file; see the methods for how to write and read one.
@@ -78,6 +68,8 @@ pub struct Table {
     header: Header,
     sums: std::ops::Range<usize>,
     verified: Vec<AtomicBool>,
+    /// Rows that the host looked up: hits and misses.
+    counts: [AtomicU64; 2],
     hot: Mutex<Hot>,
 }
 
@@ -87,7 +79,7 @@ impl Table {
         file::write(path.as_ref(), parts)
     }
 
-    /// Opens a table with a cache of at most so many hot rows. Only the footer is read and verified.
+    /// Opens a table with a cache of at most so many rows on a GPU; 0 for none. Only the footer is read and verified.
     ///
     /// # Safety
     ///
@@ -99,16 +91,9 @@ impl Table {
         let map = unsafe { Map::open(path) }.map_err(|error| Error::io(path, "open", &error))?;
         let (header, sums) = file::read(map.as_ref(), path)?;
         let verified = (0..header.blocks()).map(|_| AtomicBool::new(false)).collect();
-        let hot = Hot {
-            capacity: hot_rows,
-            slots: FxHashMap::default(),
-            rows: Vec::new(),
-            hand: 0,
-            call: 0,
-            array: None,
-            stats: TableStats::default(),
-        };
-        Ok(Table { path: path.to_path_buf(), map, header, sums, verified, hot: Mutex::new(hot) })
+        let hot = Mutex::new(Hot::new(hot_rows.min(header.rows)));
+        let path = path.to_path_buf();
+        Ok(Table { path, map, header, sums, verified, counts: Default::default(), hot })
     }
 
     /// Number of rows.
@@ -129,58 +114,116 @@ impl Table {
     /// What the table has been used for.
     pub fn stats(&self) -> TableStats {
         let verified = self.verified.iter().filter(|block| block.load(Relaxed)).count() as u64;
-        TableStats { verified, ..self.hot.lock().stats }
+        let [hits, misses] = [0, 1].map(|i| self.counts[i].load(Relaxed));
+        let cache = self.hot.lock().stats;
+        TableStats { verified, hits: cache.hits + hits, misses: cache.misses + misses, ..cache }
     }
 
     /// Verifies all blocks that nobody has touched yet.
     pub fn verify(&self) -> Result<()> {
-        (0..self.header.blocks()).try_for_each(|block| self.check(block))
+        (0..self.header.blocks()).try_for_each(|block| self.check(block).map(drop))
     }
 
     /// The rows of tokens, one more axis than these have.
     pub fn lookup(&self, tokens: &Array) -> Result<Array> {
-        check_tokens(tokens, self.rows())?;
+        check_kind(tokens)?;
         let mut shape = tokens.shape().dims().to_vec();
         shape.push(self.columns());
+        let device = self.cached_on();
+        if let Some(device) = device
+            && let Some(found) = self.from_device(device, tokens)
+        {
+            return Ok(found.reshape(shape));
+        }
         let wanted = tokens.astype(DType::I64).to_vec::<i64>()?;
-        let mut hot = self.hot.lock();
-        let Some(slots) = hot.touch(&wanted) else {
-            drop(hot);
-            // Reading may wait for a disk; others go on meanwhile.
-            return self.read(wanted.iter().map(|&token| token as usize), shape);
-        };
-        hot.stats.served += 1;
-        let array = match &hot.array {
-            Some(array) => array.clone(),
-            None => {
-                let rows: Vec<usize> = hot.rows.iter().map(|(row, _)| *row as usize).collect();
-                let array = self.read(rows.iter().copied(), vec![rows.len(), self.columns()])?;
-                hot.array = Some(array.clone());
-                array
-            }
-        };
-        drop(hot);
-        let found = array.take(&Array::from_vec(slots, [wanted.len()]), 0).reshape(shape);
-        found.eval()?;
+        let vocabulary = self.rows();
+        // Negative numbers are beyond every table once their sign is a digit.
+        let outside = wanted.iter().position(|&token| token as u64 >= vocabulary as u64);
+        if let Some(at) = outside {
+            return Err(Error::Token { token: wanted[at], at, vocabulary });
+        }
+        if let Some(device) = device
+            && let Some(found) = self.from_cache(device, &wanted)?
+        {
+            return Ok(found.reshape(shape));
+        }
+        let mut misses = 0;
+        for &token in &wanted {
+            misses += u64::from(self.check(token as usize / self.header.block_rows)?);
+        }
+        self.counts[0].fetch_add(wanted.len() as u64 - misses, Relaxed);
+        self.counts[1].fetch_add(misses, Relaxed);
+        Ok(self.from_file(wanted)?.reshape(shape))
+    }
+
+    /// The GPU whose memory rows are to be kept in.
+    fn cached_on(&self) -> Option<Device> {
+        if self.hot.lock().capacity() == 0 || Runtime::current().device_count() == 0 {
+            return None;
+        }
+        match current_device() {
+            Device::Cpu => None,
+            Device::Auto => Some(Device::Cuda(0)),
+            told => Some(told),
+        }
+    }
+
+    /// Rows of verified blocks, by the host.
+    fn from_file(&self, rows: Vec<i64>) -> Result<Array> {
+        let bytes = self.rows() * self.header.row_bytes();
+        let map = self.map.part(0, bytes).map(Arc::new);
+        // Made anew each time, since arrays belong to the runtime that they were made under: a pointer and a count.
+        let shape = [self.rows(), self.columns()];
+        let whole = map.and_then(|map| Array::borrow_bytes(map, self.dtype(), shape));
+        let whole = whole.ok_or_else(|| Error::Corrupt {
+            file: self.path.display().to_string(),
+            what: format!("its rows are not {bytes} aligned bytes"),
+        })?;
+        let count = rows.len();
+        let found = with_device(Device::Cpu, || {
+            let found = whole.take(&Array::from_vec(rows, [count]), 0);
+            found.eval().map(|_| found.clone())
+        })?;
         Ok(found)
     }
 
-    fn read(&self, rows: impl ExactSizeIterator<Item = usize>, shape: Vec<usize>) -> Result<Array> {
-        let (size, bytes) = (self.header.row_bytes(), self.map.as_ref());
-        let mut out = Vec::with_capacity(rows.len() * size);
-        for row in rows {
-            self.check(row / self.header.block_rows)?;
-            out.extend_from_slice(&bytes[row * size..(row + 1) * size]);
-        }
-        let array = Array::from_bytes(&out, self.dtype(), shape, None, 0);
-        array.check()?;
-        Ok(array)
+    /// Rows that are all in the cache, by the GPU alone; `None` where they are not, or the GPU fails.
+    fn from_device(&self, device: Device, tokens: &Array) -> Option<Array> {
+        let mut hot = self.hot.lock();
+        hot.all_there(device, tokens).unwrap_or_else(|error| {
+            tracing::debug!(target: "crossover::fallback", %error, "a table is read by the host");
+            hot.clear();
+            None
+        })
     }
 
-    /// That a block is what was written, unless that is known.
-    fn check(&self, block: usize) -> Result<()> {
+    /// Rows by way of the cache; `None` where it has too few places, or its GPU cannot do it.
+    fn from_cache(&self, device: Device, wanted: &[i64]) -> Result<Option<Array>> {
+        let mut hot = self.hot.lock();
+        let Some(touched) = hot.touch(device, wanted) else { return Ok(None) };
+        let fresh: Vec<i64> = touched.fresh.iter().map(|(row, _)| *row as i64).collect();
+        let checked =
+            fresh.iter().try_for_each(|&row| self.check(row as usize / self.header.block_rows).map(drop));
+        let rows = match checked {
+            Ok(()) if fresh.is_empty() => Ok(None),
+            Ok(()) => self.from_file(fresh).map(Some),
+            Err(error) => Err(error),
+        };
+        // A bit has changed, or the host has no memory: the places stay empty, and what else is there stays.
+        let rows = rows.inspect_err(|_| hot.forget(&touched))?;
+        let kind = Kind { rows: self.rows(), columns: self.columns(), dtype: self.dtype() };
+        let found = hot.look_up(device, rows, &touched, kind);
+        if let Err(error) = &found {
+            tracing::debug!(target: "crossover::fallback", %error, "a table is read by the host");
+            hot.clear();
+        }
+        Ok(found.ok())
+    }
+
+    /// That a block is what was written; whether that was not known before.
+    fn check(&self, block: usize) -> Result<bool> {
         if self.verified[block].load(Relaxed) {
-            return Ok(());
+            return Ok(false);
         }
         let bytes = self.map.as_ref();
         let at = self.sums.start + 8 * block;
@@ -195,58 +238,6 @@ impl Table {
             return Err(Error::Corrupt { file: self.path.display().to_string(), what });
         }
         self.verified[block].store(true, Relaxed);
-        Ok(())
-    }
-}
-
-impl Hot {
-    /// Makes rows hot; their slots if all of them were so before.
-    fn touch(&mut self, wanted: &[i64]) -> Option<Vec<i64>> {
-        self.call += 1;
-        let mut slots = Vec::with_capacity(wanted.len());
-        let mut missed = 0;
-        for &row in wanted {
-            match self.slots.get(&(row as u64)) {
-                Some(&slot) => {
-                    self.rows[slot as usize].1 = self.call;
-                    slots.push(i64::from(slot));
-                }
-                None => {
-                    missed += 1;
-                    self.admit(row as u64);
-                }
-            }
-        }
-        // A row that was admitted in this call counts as missed once.
-        self.stats.misses += missed;
-        self.stats.hits += wanted.len() as u64 - missed;
-        (missed == 0).then_some(slots)
-    }
-
-    /// Gives a row a slot, unless all of them serve this very call.
-    fn admit(&mut self, row: u64) {
-        let entry = (row, self.call);
-        if self.rows.len() < self.capacity {
-            self.slots.insert(row, self.rows.len() as u32);
-            self.rows.push(entry);
-            self.array = None;
-            return;
-        }
-        // A slot that was not used in the last two calls, or else any not used in this one, from where the last search ended.
-        let length = self.rows.len();
-        for patience in [1, 0] {
-            for _ in 0..length {
-                let at = self.hand;
-                self.hand = (self.hand + 1) % length;
-                if self.rows[at].1 + patience < self.call {
-                    self.slots.remove(&self.rows[at].0);
-                    self.slots.insert(row, at as u32);
-                    self.rows[at] = entry;
-                    self.stats.evictions += 1;
-                    self.array = None;
-                    return;
-                }
-            }
-        }
+        Ok(true)
     }
 }

@@ -19,7 +19,7 @@ const WIDE: usize = 4096;
 /// Vertices of a level that a thread takes at once.
 const GRAIN: usize = 1024;
 /// Sources up to which a formula for each is faster than a search.
-const FEW: usize = 8;
+pub(crate) const FEW: usize = 8;
 
 /// The distance of every vertex from the nearest source; made by [`Lattice::distance_field`].
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -20,7 +20,7 @@ use crate::{
     values::Arr,
 };
 
-fn wrong(error: &Error) -> PyErr {
+pub(crate) fn wrong(error: &Error) -> PyErr {
     match error {
         Error::Array(error) => raise(error),
         Error::Token { .. } => PyIndexError::new_err(error.to_string()),
@@ -30,7 +30,7 @@ fn wrong(error: &Error) -> PyErr {
     }
 }
 
-fn done(result: embed::Result<Array>) -> PyResult<PyArray> {
+pub(crate) fn done(result: embed::Result<Array>) -> PyResult<PyArray> {
     PyArray::done(result.map_err(|error| wrong(&error))?)
 }
 
@@ -104,7 +104,7 @@ impl PySinusoid {
 
 /// Tokens and positions to vectors.
 #[pyclass(frozen, name = "Embedder", module = "crossover.embed")]
-pub struct PyEmbedder(Embedder);
+pub struct PyEmbedder(pub(crate) Embedder);
 
 impl PyEmbedder {
     fn made(result: embed::Result<Embedder>) -> PyResult<PyEmbedder> {
@@ -235,6 +235,18 @@ impl PyEmbedder {
         out.set_item("others", others)?;
         out.set_item("reason", advice.reason)?;
         Ok(out)
+    }
+
+    /// Number of tokens.
+    #[getter]
+    fn vocabulary(&self) -> usize {
+        self.0.config().vocabulary
+    }
+
+    /// Number of columns.
+    #[getter]
+    fn dimensions(&self) -> usize {
+        self.0.config().dimensions
     }
 
     /// Saves the embedder to a safetensors file.

@@ -23,6 +23,8 @@ mod par;
 mod profile;
 mod runtime;
 mod standard;
+#[cfg(feature = "tokenizers")]
+mod text;
 mod values;
 
 use pyo3::prelude::*;
@@ -40,6 +42,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add(dtype::name(known), dtype::object(py, known)?)?;
     }
     embed::register(module)?;
+    #[cfg(feature = "tokenizers")]
+    text::register(module)?;
     lattice::register(module)?;
     par::register(module)?;
     events::register(module)?;

@@ -16,7 +16,8 @@ use crate::{
     array::PyArray,
     device::computing,
     errors::raise,
-    values::{Arr, checked},
+    numpy,
+    values::{Arr, array_from, checked},
 };
 
 /// The arrays of an item, and which item it is; unknown while the function is traced.
@@ -38,20 +39,34 @@ impl Pieces for Item {
 
 /// Calls a function for items, each a tuple of arrays: results or exceptions in their order, and what was done.
 #[pyfunction]
-#[pyo3(signature = (items, function, max_batch_size=None))]
+#[pyo3(signature = (items, function, max_batch_size=None, to_host=false))]
 fn gpu_map<'py>(
     py: Python<'py>,
-    items: Vec<Vec<Arr>>,
+    items: Vec<Vec<Bound<'py, PyAny>>>,
     function: Py<PyAny>,
     max_batch_size: Option<usize>,
+    to_host: bool,
 ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyDict>)> {
     let count = items.len();
-    let arrays = |item: Vec<Arr>| item.into_iter().map(|array| array.0).collect();
-    let items: Vec<Item> = items
-        .into_iter()
+    // NumPy's memory is read where it is: all of it is stacked before this returns.
+    let mut lent: Vec<Array> = Vec::new();
+    let mut array = |object: &Bound<'py, PyAny>| -> PyResult<Array> {
+        if object.cast::<PyArray>().is_err()
+            && let Some(array) = numpy::borrowed(object)?
+        {
+            lent.push(array.clone());
+            return Ok(array);
+        }
+        array_from(object, None)
+    };
+    let items = items
+        .iter()
         .enumerate()
-        .map(|(number, item)| Item { arrays: arrays(item), number: Some(number) })
-        .collect();
+        .map(|(number, item)| {
+            let arrays = item.iter().map(&mut array).collect::<PyResult<_>>()?;
+            Ok(Item { arrays, number: Some(number) })
+        })
+        .collect::<PyResult<Vec<Item>>>()?;
     let raised: Arc<Mutex<Vec<Option<PyErr>>>> = Arc::new(Mutex::new((0..count).map(|_| None).collect()));
     let call = {
         let raised = raised.clone();
@@ -72,12 +87,17 @@ fn gpu_map<'py>(
         }
     };
     let (results, report) = computing(py, move || {
-        let map = par::par_iter(items).gpu_map(call);
-        match max_batch_size {
-            Some(most) => map.max_batch_size(most).run(),
-            None => map.run(),
+        let mut map = par::par_iter(items).gpu_map(call);
+        if let Some(most) = max_batch_size {
+            map = map.max_batch_size(most);
         }
+        if to_host {
+            map = map.to_host();
+        }
+        map.run()
     });
+    // A function that gives its argument back, or keeps it, would show NumPy's memory from now on.
+    computing(py, || lent.iter().try_for_each(Array::detach)).map_err(|error| raise(&error))?;
     let found = PyList::empty(py);
     for (number, result) in results.into_iter().enumerate() {
         match result {

@@ -97,18 +97,34 @@ pub struct GpuMap<P, F> {
     items: Vec<P>,
     f: F,
     most: Option<usize>,
+    fetched: bool,
     location: &'static Location<'static>,
 }
 
 impl<P: Pieces, F: Fn(P) -> Array> GpuMap<P, F> {
     #[track_caller]
     pub(super) fn new(items: Vec<P>, f: F) -> GpuMap<P, F> {
-        GpuMap { items, f, most: None, location: Location::caller() }
+        GpuMap { items, f, most: None, fetched: false, location: Location::caller() }
     }
 
     /// Items of a group at most; without this as many as memory has room for.
     pub fn max_batch_size(mut self, most: usize) -> GpuMap<P, F> {
         self.most = Some(most);
+        self
+    }
+
+    /// Brings results to the host while later items are computed, for a caller who looks at them at once; without this they stay where they
+    /// were computed until somebody asks.
+    ///
+    /// ```
+    /// use crossover_array::{Array, Device, par_iter};
+    /// let items = vec![Array::from([1.0f32, 2.0]), Array::from([3.0f32, 4.0])];
+    /// let sums = par_iter(items).gpu_map(|x| x.sum(())).to_host().collect()?;
+    /// assert_eq!(sums[1].device(), Device::Cpu);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    pub fn to_host(mut self) -> GpuMap<P, F> {
+        self.fetched = true;
         self
     }
 
@@ -209,18 +225,19 @@ impl<P: Pieces, F: Fn(P) -> Array> Run<'_, P, F> {
         members.iter().for_each(|&item| self.single(item));
     }
 
-    /// Group after group; the next is put together while one is computed.
+    /// Group after group: while one is computed, the next is put together, and the last brought to the host if that is wanted.
     fn groups(&mut self, types: &[Type], members: &[usize], traced: &Traced) {
-        // The function itself stays on this thread; only items go to another.
-        let (items, location) = (&self.map.items, self.map.location);
+        // The function itself stays on this thread; only items go to others.
+        let (items, location, fetched) = (&self.map.items, self.map.location, self.map.fetched);
         let pending = |item: &usize| items[*item].pieces().iter().any(|piece| piece.device() == Device::Auto);
         let computed_first = members.iter().filter(|item| pending(item)).count() as u64;
         let sizes = |ty: &Type| (ty.shape.size() * ty.dtype.size()) as u64;
         let kept =
             computed_first * types.iter().map(sizes).sum::<u64>() + members.len() as u64 * sizes(&traced.ty);
         let size = group::size(&Runtime::current(), traced.bytes_per_item(), kept, self.map.most);
-        let groups: Vec<&[usize]> = members.chunks(size).collect();
-        let carried = carry();
+        // All about as large as the first, so that few shapes are planned.
+        let even = members.len().div_ceil(members.len().div_ceil(size));
+        let groups: Vec<&[usize]> = members.chunks(even).collect();
         let gather = |members: &[usize]| -> Result<Vec<Arc<Buffer>>> {
             let pieces: Vec<Vec<&Array>> = members.iter().map(|&item| items[item].pieces()).collect();
             let one = |piece: usize| {
@@ -229,37 +246,54 @@ impl<P: Pieces, F: Fn(P) -> Array> Run<'_, P, F> {
             };
             (0..types.len()).map(one).collect()
         };
-        let mut next = groups.first().map(|first| gather(first));
-        for (number, &members) in groups.iter().enumerate() {
-            let Some(stacked) = next.take() else { break };
+        if let [only] = groups[..] {
+            // Threads would have nothing to do beside it.
             let began = Instant::now();
-            let compute = || stacked.and_then(|stacked| evaluate(traced, &stacked, members.len(), location));
-            let computed = match groups.get(number + 1) {
-                None => compute(),
-                Some(after) => std::thread::scope(|scope| {
-                    let (carried, gather) = (&carried, &gather);
-                    let gathering = scope.spawn(move || carried.enter(|| gather(after)));
-                    let computed = compute();
-                    next = Some(gathering.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-                    computed
-                }),
-            };
-            match computed {
-                Ok(arrays) => {
-                    self.times.push(began.elapsed());
-                    self.report.groups += 1;
-                    self.report.largest_group = self.report.largest_group.max(members.len());
-                    self.report.batched += members.len();
-                    members
-                        .iter()
-                        .zip(arrays)
-                        .for_each(|(&item, array)| self.results[item] = Some(Ok(array)));
-                }
-                Err(error) => {
-                    // One matrix without an inverse fails the plan, not the other items.
-                    self.report.reasons.push(format!("a group failed: {error}"));
-                    members.iter().for_each(|&item| self.single(item));
-                }
+            let computed = gather(only).and_then(|stacked| {
+                evaluate(traced, &stacked, only.len(), fetched, location)
+                    .inspect(|whole| fetch(fetched, whole))
+            });
+            return self.done(only, computed, began, traced);
+        }
+        let carried = carry();
+        std::thread::scope(|scope| {
+            // One group waits; more would only take memory.
+            let (put, stacked) = std::sync::mpsc::sync_channel(1);
+            let (wanted, computed) = std::sync::mpsc::channel::<Arc<Buffer>>();
+            let (carried, gather, groups) = (&carried, &gather, &groups);
+            scope.spawn(move || {
+                carried
+                    .enter(|| groups.iter().map(|members| gather(members)).all(|made| put.send(made).is_ok()))
+            });
+            if fetched {
+                scope.spawn(move || computed.into_iter().for_each(|whole| fetch(true, &whole)));
+            }
+            for (&members, stacked) in groups.iter().zip(stacked) {
+                let began = Instant::now();
+                let whole = stacked
+                    .and_then(|stacked| evaluate(traced, &stacked, members.len(), fetched, location))
+                    // Nobody listens where nothing is to be fetched.
+                    .inspect(|whole| _ = wanted.send(whole.clone()));
+                self.done(members, whole, began, traced);
+            }
+        });
+    }
+
+    /// Notes the results of a group.
+    fn done(&mut self, members: &[usize], whole: Result<Arc<Buffer>>, began: Instant, traced: &Traced) {
+        match whole {
+            Ok(whole) => {
+                self.times.push(began.elapsed());
+                self.report.groups += 1;
+                self.report.largest_group = self.report.largest_group.max(members.len());
+                self.report.batched += members.len();
+                let arrays = group::parted(whole, &traced.ty, members.len(), self.map.location);
+                members.iter().zip(arrays).for_each(|(&item, array)| self.results[item] = Some(Ok(array)));
+            }
+            Err(error) => {
+                // One matrix without an inverse fails the plan, not the other items.
+                self.report.reasons.push(format!("a group failed: {error}"));
+                members.iter().for_each(|&item| self.single(item));
             }
         }
     }
@@ -285,13 +319,20 @@ fn evaluate(
     traced: &Traced,
     stacked: &[Arc<Buffer>],
     count: usize,
+    fetched: bool,
     location: &'static Location<'static>,
-) -> Result<Vec<Array>> {
+) -> Result<Arc<Buffer>> {
     let wrap = |error: crossover_runtime::Error| Error::new(error, location);
     let internal = |reason: String| wrap(crossover_runtime::Error::Internal(reason));
     let graph = traced.lifted(count).map_err(internal)?;
-    let runtime = Runtime::current();
-    let buffers = runtime.evaluate(&graph, &traced.inputs(stacked), Wanted::Anywhere).map_err(wrap)?;
-    let whole = buffers.into_iter().next().ok_or_else(|| internal("a plan without a result".into()))?;
-    Ok(group::parted(whole, &traced.ty, count, location))
+    let wanted = if fetched { Wanted::OnHost } else { Wanted::Anywhere };
+    let buffers = Runtime::current().evaluate(&graph, &traced.inputs(stacked), wanted).map_err(wrap)?;
+    buffers.into_iter().next().ok_or_else(|| internal("a plan without a result".into()))
+}
+
+/// Brings a result to the host. If that fails, whoever reads it will be told.
+fn fetch(wanted: bool, whole: &Buffer) {
+    if wanted && let Err(error) = whole.host_bytes() {
+        tracing::debug!(target: "crossover::fallback", %error, "a result was not brought to the host");
+    }
 }

@@ -11,8 +11,9 @@ use crate::{Array, Error, Result, Runtime, array::eval_all, convert, eval};
 
 /// Bytes from which threads share the copying.
 const LARGE: usize = 1 << 20;
-/// Bytes of a group, beyond which another is begun: while one is computed the next is put together.
-const ENOUGH: u64 = 256 << 20;
+/// Bytes of a group, beyond which another is begun: while one is computed the next is put together. Where copies to and from a device take
+/// longer than computing, groups are small, so that the first is soon on its way; a host alone has nothing to wait for.
+const ENOUGH: [u64; 2] = [256 << 20, 16 << 20];
 
 /// Positions of items by the types of their pieces, in the order of first occurrence.
 pub(super) fn kinds(types: &[Vec<Type>]) -> Vec<(Vec<Type>, Vec<usize>)> {
@@ -28,11 +29,13 @@ pub(super) fn kinds(types: &[Vec<Type>]) -> Vec<(Vec<Type>, Vec<usize>)> {
     found
 }
 
-/// How many items a group has at most, of so many bytes each: two groups fit into what is left on every device once `kept` bytes are taken, by
+/// How many items a group has at most, of so many bytes each: three groups fit into what is left on every device once `kept` bytes are taken, by
 /// items that are still to be computed and by results.
 pub(super) fn size(runtime: &Runtime, bytes_per_item: u64, kept: u64, most: Option<usize>) -> usize {
     let left = runtime.memory_stats().iter().map(|(_, memory)| memory.available()).min().unwrap_or(u64::MAX);
-    let fits = (left.saturating_sub(kept) / 2).min(ENOUGH) / bytes_per_item.max(1);
+    // Three groups may be there at once: one waits, one is computed, one is fetched.
+    let enough = ENOUGH[usize::from(runtime.device_count() > 0)];
+    let fits = (left.saturating_sub(kept) / 3).min(enough) / bytes_per_item.max(1);
     usize::try_from(fits).unwrap_or(usize::MAX).clamp(1, most.unwrap_or(usize::MAX).max(1))
 }
 

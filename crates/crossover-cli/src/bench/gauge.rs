@@ -13,6 +13,7 @@ use crossover::{
 use crossover_plan::{Class, Options, Plan, Width, Work};
 
 use super::{
+    calls::Call,
     error,
     suites::{Case, Kind},
     workloads::{self, Workload},
@@ -71,6 +72,10 @@ impl Gauge {
                 entry.workload = "decide".to_owned();
                 entry.timings.insert(CPU.to_owned(), self.decisions()?);
             }
+            Kind::Call(call) => {
+                entry.workload = call.name.to_owned();
+                self.calls(call, case, &mut entry)?;
+            }
             Kind::Array(work) => {
                 entry.workload = work.name.to_owned();
                 self.arrays(work, case, &mut entry)?;
@@ -84,6 +89,31 @@ impl Gauge {
         let samples =
             (0..self.budget.fewest).map(|_| decide::seconds(true, 1000)).collect::<Result<Vec<_>>>()?;
         Ok(Timing { cold: None, calls: 1000, samples })
+    }
+
+    /// Calls on the CPU, and, where arrays are part of them, with a GPU to choose.
+    fn calls(&self, call: &Call, case: &Case, entry: &mut Entry) -> Result<()> {
+        let few = Budget { warm_up: Duration::ZERO, fewest: 3, ..self.budget };
+        let budget = if case.heavy { &few } else { &self.budget };
+        let mut time = |name: &str, device: Device| -> Result<()> {
+            let timing = with_device(device, || -> Result<Timing> {
+                let mut run = (call.make)()?;
+                measure(budget, || {
+                    run()?;
+                    if device != Device::Cpu {
+                        Runtime::current().executor().machine().backend(runtime::Device(1)).finish()?;
+                    }
+                    Ok(())
+                })
+            });
+            entry.timings.insert(name.to_owned(), timing.with_context(|| case.name.clone())?);
+            Ok(())
+        };
+        time(CPU, Device::Cpu)?;
+        if self.gpu && call.has_arrays {
+            time(GPU, Device::Auto)?;
+        }
+        Ok(())
     }
 
     fn arrays(&mut self, work: &'static Workload, case: &Case, entry: &mut Entry) -> Result<()> {

@@ -13,6 +13,7 @@ use crate::report;
 pub fn cases(cases: &[Case], json: bool) -> Result<bool> {
     let about = |case: &Case| match case.work {
         Kind::Array(work) => work.about,
+        Kind::Call(call) => call.about,
         Kind::Decision => "where a plan of ten kernels runs",
     };
     if json {

@@ -1,5 +1,6 @@
 //! `crossover bench`: suites of workloads and grids of the user's, timed, held against the roofline, checked and kept.
 
+mod calls;
 mod error;
 mod floors;
 mod gauge;

@@ -3,6 +3,7 @@
 mod check;
 pub mod disturbance;
 mod guide;
+mod headlines;
 mod measure;
 mod precision;
 pub mod roof;
@@ -40,7 +41,7 @@ use crate::{
 /// within the stated error bound of float64 for matrix products.
 ///
 /// At the end, embeddings in f32, mixed_f16 and mixed_bf16: time, bytes of the table and of the result, and the largest
-/// difference from float64.
+/// difference from float64; then what the projects in docs/seeds put first, each checked, beside the times that they state.
 ///
 /// The exit status is 1 if any result is wrong.
 #[derive(clap::Args)]
@@ -81,6 +82,8 @@ struct Tour {
     results: Vec<Measured>,
     /// Embeddings in three precisions.
     precisions: Vec<precision::Row>,
+    /// What the seeds put first.
+    headlines: Vec<headlines::Row>,
     all_checked: bool,
     /// Share of the processors that other programs used meanwhile.
     others: Option<f64>,
@@ -141,16 +144,14 @@ struct Checked {
 /// Runs the command. True when every result is right.
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let (begin, before) = (Instant::now(), Snapshot::now());
-    let chosen: Vec<&Workload> = WORKLOADS
-        .iter()
-        .filter(|w| {
-            arguments.only.is_empty() || arguments.only.iter().any(|name| w.name.contains(name.as_str()))
-        })
-        .collect();
-    let embeds = arguments.only.is_empty()
-        || arguments.only.iter().any(|name| precision::NAME.contains(name.as_str()));
-    if chosen.is_empty() && !embeds {
-        let names: Vec<&str> = WORKLOADS.iter().map(|w| w.name).chain([precision::NAME]).collect();
+    let wanted = |name: &str| {
+        arguments.only.is_empty() || arguments.only.iter().any(|only| name.contains(only.as_str()))
+    };
+    let chosen: Vec<&Workload> = WORKLOADS.iter().filter(|w| wanted(w.name)).collect();
+    let (embeds, heads) = (wanted(precision::NAME), wanted(headlines::NAME));
+    if chosen.is_empty() && !embeds && !heads {
+        let more = [precision::NAME, headlines::NAME];
+        let names: Vec<&str> = WORKLOADS.iter().map(|w| w.name).chain(more).collect();
         anyhow::bail!("no work is named like that; there are {}", names.join(", "));
     }
     let budget = if arguments.quick {
@@ -177,6 +178,8 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     }
     progress.set_message("embeddings in three precisions");
     let precisions = if embeds { precision::rows(arguments.quick, sample)? } else { Vec::new() };
+    progress.set_message("what others put first");
+    let headlines = if heads { headlines::rows(sample / 2)? } else { Vec::new() };
     progress.finish_and_clear();
     let others = before.and_then(Snapshot::others_since);
     guide.rate_products(&mut results);
@@ -188,17 +191,21 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         threads: host::threads(),
         simd: doctor::simd().to_string(),
         gpu: doctor::gpu_line(),
-        all_checked: results.iter().all(|r| r.checked.ok) && precisions.iter().all(precision::Row::is_right),
+        all_checked: results.iter().all(|r| r.checked.ok)
+            && precisions.iter().all(precision::Row::is_right)
+            && headlines.iter().all(headlines::Row::is_right),
         roof: guide.peaks(),
         results,
         precisions,
+        headlines,
         others,
         seconds: begin.elapsed().as_secs_f64(),
     };
     if arguments.json {
         report::json(&tour)?;
     } else {
-        report::text(&(table::write(&tour, arguments.bars) + &precision::text(&tour.precisions)))?;
+        let more = precision::text(&tour.precisions) + &headlines::text(&tour.headlines);
+        report::text(&(table::write(&tour, arguments.bars) + &more))?;
     }
     Ok(tour.all_checked)
 }

@@ -59,6 +59,7 @@ macro_rules! for_each_op {
             binary BitwiseRightShift bitwise_right_shift;
             binary BitwiseXor bitwise_xor;
             binary Copysign copysign;
+            binary Cospi cospi;
             binary Divide divide;
             binary FloorDivide floor_divide;
             binary Hypot hypot;
@@ -69,6 +70,7 @@ macro_rules! for_each_op {
             binary Nextafter nextafter;
             binary Pow pow;
             binary Remainder remainder;
+            binary Sinpi sinpi;
             binary Subtract subtract;
             compare Equal equal;
             compare Greater greater;

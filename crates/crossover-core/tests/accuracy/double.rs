@@ -537,3 +537,36 @@ fn pow() {
         see(a, b);
     }
 }
+
+/// Half turns as sums of two numbers, most of them next to a multiple of a quarter.
+#[test]
+fn half_turns() {
+    let mut stream = Stream(23);
+    let mut big = Big::new(640);
+    let mut worst = [0.0f64; 2];
+    for round in 0..4000 {
+        let whole = (stream.between(-1e9, 1e9)).round() / 2.0;
+        let part = stream.between(-0.5, 0.5)
+            * if round % 2 == 0 { 1.0 } else { 2f64.powf(stream.between(-90.0, 0.0)) };
+        let (a, b) = match round % 4 {
+            3 => (whole + stream.between(-0.5, 0.5), part * 1e-9),
+            _ => (whole, part),
+        };
+        let pi = big.constants.pi(big.bits, NEAREST);
+        let angle = big.mul(&big.add(&big.of(a), &big.of(b)), &pi);
+        let truth = [
+            angle.sin(big.bits, NEAREST, &mut big.constants),
+            angle.cos(big.bits, NEAREST, &mut big.constants),
+        ];
+        let got = [
+            <ops::sinpi::Sinpi as Apply2<f64>>::apply(a, b),
+            <ops::cospi::Cospi as Apply2<f64>>::apply(a, b),
+        ];
+        for ((got, truth), worst) in got.into_iter().zip(&truth).zip(&mut worst) {
+            let error = ulps(got, truth);
+            assert!(error <= ops::sinpi::Sinpi::INFO.max_ulp, "{a:e} + {b:e}: {got:e}: {error} ulp");
+            *worst = worst.max(error);
+        }
+    }
+    println!("sinpi {:.3} ulp, cospi {:.3} ulp", worst[0], worst[1]);
+}

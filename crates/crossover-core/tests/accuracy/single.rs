@@ -131,3 +131,42 @@ fn logaddexp() {
     // Near a result of zero the terms cancel: the error is that of the larger operand.
     check_pairs::<ops::logaddexp::Logaddexp>(reference, |a, b, _| a.max(b));
 }
+
+/// Sums of half turns, in `f64` once whole turns are taken off the first, which is exact.
+#[test]
+fn half_turns() {
+    let mut stream = Stream(17);
+    let mut worst = [0.0f64; 2];
+    let mut check = |a: f32, b: f32| {
+        let near = f64::from(a) - 2.0 * (f64::from(a) / 2.0).round();
+        let quarter = (2.0 * (near + f64::from(b))).round();
+        let (sine, cosine) = (((near - quarter / 2.0) + f64::from(b)) * std::f64::consts::PI).sin_cos();
+        let turned = match quarter as i32 & 3 {
+            0 => [sine, cosine],
+            1 => [cosine, -sine],
+            2 => [-sine, -cosine],
+            _ => [-cosine, sine],
+        };
+        let got = [
+            <ops::sinpi::Sinpi as Apply2<f32>>::apply(a, b),
+            <ops::cospi::Cospi as Apply2<f32>>::apply(a, b),
+        ];
+        for ((got, truth), worst) in got.into_iter().zip(turned).zip(&mut worst) {
+            // The sign of an exact zero is not promised.
+            let error = if truth == 0.0 && got == 0.0 { 0.0 } else { truth::ulps(got, truth) };
+            assert!(
+                error <= ops::sinpi::Sinpi::INFO.max_ulp,
+                "{a:e} + {b:e}: {got:e}, {truth:e}: {error} ulp"
+            );
+            *worst = worst.max(error);
+        }
+    };
+    for _ in 0..400_000 {
+        let (whole, part) = (stream.between(-8e3, 8e3).round() / 2.0, stream.between(-0.5, 0.5));
+        check(whole as f32, part as f32);
+        check(whole as f32, (part * 2f64.powf(stream.between(-28.0, 0.0))) as f32);
+        check(stream.between(-3.0, 3.0) as f32, stream.between(-3.0, 3.0) as f32);
+        check(stream.between(-1000.0, 1000.0) as f32, stream.between(-1e-4, 1e-4) as f32);
+    }
+    println!("sinpi {:.3} ulp, cospi {:.3} ulp", worst[0], worst[1]);
+}

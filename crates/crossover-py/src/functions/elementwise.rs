@@ -121,6 +121,7 @@ binary! {
     bitwise_right_shift "Bits moved down." |x, y| x.bitwise_right_shift(y);
     bitwise_xor "Bitwise exclusive or." |x, y| x.bitwise_xor(y);
     copysign "Magnitude of x1 with the sign of x2." |x, y| x.copysign(y);
+    cospi "Cosine of pi times the sum, which is not rounded." |x, y| x.cospi(y);
     divide "Quotient." |x, y| x.divide(y);
     hypot "Square root of the sum of squares." |x, y| x.hypot(y);
     logaddexp "Logarithm of the sum of exponentials." |x, y| x.logaddexp(y);
@@ -132,6 +133,7 @@ binary! {
     multiply "Product." |x, y| x.multiply(y);
     nextafter "Next float after x1 towards x2." |x, y| x.nextafter(y);
     remainder "Remainder with the sign of the divisor." |x, y| x.remainder(y);
+    sinpi "Sine of pi times the sum, which is not rounded." |x, y| x.sinpi(y);
 }
 
 macro_rules! compare {

@@ -18,6 +18,7 @@ mod libraries;
 mod linear;
 mod memory;
 mod model;
+mod modules;
 mod nn;
 mod nn_speed;
 mod pipeline;
@@ -40,8 +41,8 @@ usage: crossover-gpu-test [FOLDER] [options]
 
   FOLDER         where gpu-test.json goes (default: out)
   --only LIST    only these parts, separated by commas:
-                 corpus, transfers, arrays, products, linear, calls, custom, nn, hrr, libraries, disk, replay, bench,
-                 pipeline, leaks, memory, graphs;
+                 corpus, transfers, arrays, products, linear, calls, custom, nn, hrr, modules, libraries, disk, replay,
+                 bench, pipeline, leaks, memory, graphs;
                  and, only by name, sanitize, share, and regret (placement against both devices; regret.json)
   --graphs N     random graphs (default: 10000); random calls in proportion
   --seed N       the first of them (default: 0)
@@ -161,6 +162,7 @@ fn run(options: &Options) -> Result<bool> {
         ("custom", custom::run),
         ("nn", nn::run),
         ("hrr", hrr::run),
+        ("modules", modules::run),
         ("libraries", libraries::run),
         ("disk", disk::run),
         ("replay", replay::run),

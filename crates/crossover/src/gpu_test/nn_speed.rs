@@ -34,7 +34,7 @@ pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
             let x = operands(shape, dtype)?;
             let options = Attention::new().precision(precision);
             let options = if causal { options.causal() } else { options };
-            let times = bench::time(gpu, &delay, &|_| options.call(&x[0], &x[1], &x[2]))?;
+            let times = bench::time(gpu, &delay, &|_| evaluated(&options.call(&x[0], &x[1], &x[2])))?;
             let [b, h, s, d] = shape.map(|n| n as f64);
             let flops = 4.0 * b * h * s * s * d * if causal { 0.5 } else { 1.0 };
             let rate = flops / times.device / 1e9;
@@ -43,7 +43,7 @@ pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
         // The functions of seed 003.
         let seed = ["gelu 4096x1024 f32", "linear+bias+gelu 1024x512x768 f32", "layer norm 1024x768 f32"];
         for work in workloads::all(Some(&seed.map(str::to_owned)))? {
-            let times = bench::time(gpu, &delay, &|round| (work.work)(&work.operands, round))?;
+            let times = bench::time(gpu, &delay, &|round| evaluated(&(work.work)(&work.operands, round)))?;
             report.figure(work.name, &[("ms", times.device), ("host_us", times.host)]);
         }
         for (name, shape) in
@@ -54,7 +54,7 @@ pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
             layer.settle()?;
             let x = random::normal::<f32>(&Key::new(2), shape).astype(DType::BF16);
             x.eval()?;
-            let times = bench::time(gpu, &delay, &|_| layer.forward(&x))?;
+            let times = bench::time(gpu, &delay, &|_| evaluated(&layer.forward(&x)))?;
             let tokens = (shape[0] * shape[1]) as f64;
             let rate = tokens / times.device;
             report.figure(name, &[("ms", times.device), ("host_us", times.host), ("tokens_per_ms", rate)]);
@@ -90,4 +90,8 @@ fn memory(report: &mut Report) -> Result<()> {
         report.figure("memory of attention bf16 2x16x16384x128 causal", &numbers);
         Ok(())
     })
+}
+
+fn evaluated(work: &Array) -> Result<()> {
+    Ok(work.eval().map(drop)?)
 }

@@ -14,6 +14,7 @@ pub mod arc;
 pub mod double;
 pub mod exponential;
 pub mod gauss;
+pub mod half_turns;
 pub mod hyperbolic;
 pub mod length;
 pub mod logarithm;

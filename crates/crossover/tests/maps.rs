@@ -1,0 +1,49 @@
+//! Maps over many arrays on the simulated accelerator: groups follow each other, and results come to the host where that is wanted.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use crossover::{Array, Device, Runtime, par_iter, with_device};
+use crossover_cpu::CpuBackend;
+use crossover_plan::Options;
+use crossover_runtime::{
+    Backend, Executor, Machine, Placement,
+    sim::{SimDevice, SimOptions},
+};
+
+fn simulated() -> (Runtime, SimDevice) {
+    let cpu: Arc<dyn Backend> = Arc::new(CpuBackend::new());
+    let sim = SimDevice::new(cpu.clone(), SimOptions { capacity: 1 << 30, ..SimOptions::default() });
+    let machine = Machine::new(cpu, vec![Arc::new(sim.clone())]).unwrap();
+    (Runtime::from_executor(Executor::new(machine, Options::default(), Placement::Auto)), sim)
+}
+
+fn items() -> Vec<Array> {
+    (0..50).map(|i| Array::from_vec((0..300).map(|k| (i * 300 + k) as f32).collect(), [300])).collect()
+}
+
+#[test]
+fn results_stay_on_the_device_or_come_to_the_host() {
+    for fetched in [false, true] {
+        for most in [50, 7] {
+            let (runtime, sim) = simulated();
+            runtime.scope(|| {
+                let map = par_iter(items()).gpu_map(|x| (&x - x.mean(())) * 2.0).max_batch_size(most);
+                let map = if fetched { map.to_host() } else { map };
+                let (results, report) = with_device(Device::Cuda(0), || map.run());
+                assert_eq!(report.groups, if most == 50 { 1 } else { 8 }, "{report}");
+                // What is on the device alone is gone with it.
+                sim.lose();
+                for (item, result) in items().into_iter().zip(results) {
+                    let result = result.unwrap();
+                    assert_eq!(result.device(), Device::Cuda(0));
+                    let wanted = with_device(Device::Cpu, || ((&item - item.mean(())) * 2.0).to_vec::<f32>());
+                    match result.to_vec::<f32>() {
+                        Ok(found) => assert!(fetched && found == wanted.unwrap(), "fetched {fetched}"),
+                        Err(error) => assert!(!fetched, "{error}"),
+                    }
+                }
+            });
+        }
+    }
+}
