@@ -3,7 +3,7 @@
 use std::{panic::Location, sync::Arc};
 
 use crossover_core::{DType, Element, Layout, Scalar, Shape, graph::Type};
-use crossover_runtime::{Buffer, Wanted, trace};
+use crossover_runtime::{Buffer, Device, Wanted, trace};
 use parking_lot::Mutex;
 
 use crate::{
@@ -222,6 +222,41 @@ impl Array {
         eval::node_if_small(&self.version())
     }
 
+    /// The same elements as they are now: what is assigned to one of the two does not show in the other. Nothing is computed or copied.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let x = Array::from([1, 2]);
+    /// let (view, first) = (x.slice(0), x.slice(0).frozen());
+    /// x.fill(7)?;
+    /// assert_eq!(view.item::<i32>()?, 7);
+    /// assert_eq!(first.item::<i32>()?, 1);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    pub fn frozen(&self) -> Array {
+        let node = self.version();
+        // A number by itself does not keep the rest of the memory from being changed in place.
+        if let Some(value) = self.number(&node) {
+            return Array::from_node(Node::new(self.ty(), State::Scalar(value), node.location));
+        }
+        let cell = Arc::new(Cell { ty: self.cell.ty.clone(), version: Mutex::new(node) });
+        Array { cell, view: self.view.clone() }
+    }
+
+    /// The element of an array without axes, where it lies in the host's memory.
+    fn number(&self, node: &Node) -> Option<Scalar> {
+        if self.ndim() > 0 || node.is_pending() {
+            return None;
+        }
+        let buffer = match &*node.state() {
+            State::Scalar(value) => return Some(*value),
+            State::Ready(buffer) if buffer.is_valid_on(Device::HOST) => buffer.clone(),
+            _ => return None,
+        };
+        let offset = self.view().map_or(0, |layout| layout.offset);
+        Some(Scalar::read_from(self.dtype(), &buffer.host_bytes().ok()?[offset * self.dtype().size()..]))
+    }
+
     /// The cell's elements, computed if they are not yet, and the window onto them.
     pub(crate) fn contents(&self) -> Result<(Arc<Buffer>, Layout)> {
         let buffer = eval::node_for(&self.version(), Wanted::OnHost)?;
@@ -305,6 +340,9 @@ impl Array {
         if shape.size() != 1 {
             let what = format!("an array of shape {shape} has {} elements, not one", shape.size());
             return Err(Error::new(crossover_core::Error::Value { op, what }, location));
+        }
+        if let Some(value) = self.version().constant() {
+            return Ok(value);
         }
         let (buffer, layout) = self.contents()?;
         let bytes = buffer.host_bytes().map_err(|e| Error::new(e, location))?;
