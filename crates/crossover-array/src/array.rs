@@ -16,6 +16,15 @@ use crate::{
 struct Cell {
     ty: Type,
     version: Mutex<Arc<Node>>,
+    /// Whether the first version carries an error.
+    is_wrong: bool,
+}
+
+impl Cell {
+    fn new(node: Arc<Node>) -> Arc<Cell> {
+        let (ty, is_wrong) = (node.ty.clone(), node.is_failed());
+        Arc::new(Cell { ty, version: Mutex::new(node), is_wrong })
+    }
 }
 
 /// A lazy n-dimensional array.
@@ -44,7 +53,7 @@ impl Array {
     pub(crate) fn from_node(node: Arc<Node>) -> Array {
         debug::settle(&node);
         eval::limit(&node);
-        Array { cell: Arc::new(Cell { ty: node.ty.clone(), version: Mutex::new(node) }), view: None }
+        Array { cell: Cell::new(node), view: None }
     }
 
     pub(crate) fn from_buffer(buffer: Arc<Buffer>, ty: Type, location: &'static Location<'static>) -> Array {
@@ -187,6 +196,20 @@ impl Array {
         self.failure().map_or(Ok(()), Err)
     }
 
+    /// The error that this array was made with, if any: [`check`](Array::check) for whoever has just made it, at the price of a look.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let x = Array::from([1.0f32]);
+    /// assert!(x.reshape([7]).check_made().is_err());
+    /// assert!((&x + 1.0).check_made().is_ok());
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[inline]
+    pub fn check_made(&self) -> Result<()> {
+        if self.cell.is_wrong { self.check() } else { Ok(()) }
+    }
+
     /// Computes the array now. Later uses read the result.
     ///
     /// ```
@@ -239,8 +262,7 @@ impl Array {
         if let Some(value) = self.number(&node) {
             return Array::from_node(Node::new(self.ty(), State::Scalar(value), node.location));
         }
-        let cell = Arc::new(Cell { ty: self.cell.ty.clone(), version: Mutex::new(node) });
-        Array { cell, view: self.view.clone() }
+        Array { cell: Cell::new(node), view: self.view.clone() }
     }
 
     /// The element of an array without axes, where it lies in the host's memory.
