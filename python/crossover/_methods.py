@@ -74,7 +74,7 @@ def _fallback(name):
         return _protocols.call_numpy(lambda x, *args, **kwargs: getattr(x, name)(*args, **kwargs), (self, *args), kwargs)
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = getattr(np.ndarray, name).__doc__
+    method.__doc__ = f"NumPy's `{name}`, computed by it."
     return method
 
 
