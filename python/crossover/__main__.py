@@ -1,6 +1,7 @@
 """`python -m crossover script.py`: an unmodified NumPy script, accelerated."""
 
 import argparse
+import contextlib
 import os
 import runpy
 import sys
@@ -23,22 +24,26 @@ def report(out):
 def main():
     """Runs the script with NumPy redirected, and says what was not accelerated."""
     parser = argparse.ArgumentParser(prog="python -m crossover", description=__doc__)
-    parser.add_argument("--profile", action="store_true", help="print how many kernels ran and where")
+    parser.add_argument("--profile", action="store_true", help="say where the time went: kernels, copies, and what could be better")
     parser.add_argument("--quiet", action="store_true", help="do not list what NumPy computed")
     parser.add_argument("script")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     given = parser.parse_args()
+    if not os.path.exists(given.script):
+        parser.error(f"there is no script {given.script}")
     sys.argv = [given.script, *given.arguments]
     sys.path[0] = os.path.dirname(os.path.abspath(given.script))
     xo.install()
+    seen = xo.profile(os.path.basename(given.script)) if given.profile else None
     try:
-        runpy.run_path(given.script, run_name="__main__")
+        with seen or contextlib.nullcontext():
+            runpy.run_path(given.script, run_name="__main__")
     finally:
+        sys.stdout.flush()
         if not given.quiet:
             report(sys.stderr)
-        if given.profile:
-            stats = xo.get_runtime().stats()
-            print(f"crossover: {stats['launches']} kernels, {stats['transfers']} copies between devices", file=sys.stderr)
+        if seen is not None:
+            print(f"crossover: {xo.get_runtime().stats()['launches']} kernels\n{seen.summary()}", file=sys.stderr)
 
 
 if __name__ == "__main__":

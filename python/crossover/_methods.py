@@ -1,7 +1,10 @@
-"""The methods of NumPy's arrays that are made of functions of the namespace."""
+"""The methods of NumPy's arrays that are made of functions of the namespace, and those that NumPy itself computes."""
+
+import numpy as np
 
 from . import _native as _n
 from . import _numpy_names as _names
+from . import _protocols
 
 
 def _flatten(self):
@@ -53,6 +56,118 @@ def _function(function, name):
     return method
 
 
+def _in_place(native, forward):
+    """`x += y`: arrays without axes are numbers, which do not change; another name for one keeps what it had."""
+
+    def method(self, other):
+        return native(self, other) if self.ndim else forward(self, other)
+
+    method.__name__ = method.__qualname__ = native.__name__
+    return method
+
+
+def _fallback(name):
+    """A method that only NumPy's arrays have, called on the same memory, and counted. What it writes is written here."""
+
+    def method(self, *args, **kwargs):
+        _protocols.note_fallback(f"ndarray.{name}")
+        return _protocols.call_numpy(lambda x, *args, **kwargs: getattr(x, name)(*args, **kwargs), (self, *args), kwargs)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"NumPy's `{name}`, computed by it."
+    return method
+
+
+def _or_numpys(ours, name):
+    """A method of ours; arguments that only NumPy's has go to it, which also says what is wrong with wrong ones."""
+    lacking = _fallback(name)
+
+    def method(self, *args, **kwargs):
+        try:
+            return ours(self, *args, **kwargs)
+        except TypeError:
+            return lacking(self, *args, **kwargs)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = ours.__doc__
+    method.__wrapped__ = ours
+    return method
+
+
+class _Flat:
+    """All elements in row-major order, to be read and written one by one: NumPy's `flat`."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def __len__(self):
+        return self._array.size
+
+    def __iter__(self):
+        return iter(_n.reshape(self._array, (-1,)))
+
+    def __getitem__(self, key):
+        return _n.reshape(self._array, (-1,), copy=True)[key]
+
+    def __setitem__(self, key, value):
+        whole = _n.reshape(self._array, (-1,), copy=True)
+        whole[key] = value
+        self._array[...] = _n.reshape(whole, self._array.shape)
+
+
+class _Flags:
+    """How an array lies in memory: NumPy's `flags`, by attribute or key. Arrays can be written."""
+
+    def __init__(self, flags):
+        self._flags = flags
+
+    def __getattr__(self, name):
+        return True if name == "writeable" else getattr(self._flags, name)
+
+    def __getitem__(self, key):
+        return True if key in ("WRITEABLE", "W") else self._flags[key]
+
+
+def _view(self, dtype=None):
+    """Another array of the same memory; of another dtype, a copy of its bits."""
+    return self[...] if dtype is None else _fallback("view")(self, dtype)
+
+
+def _set_flat(self, value):
+    self[...] = np.resize(_protocols.to_numpy(value), self.shape)
+
+
+def _part(cls, name, joined):
+    """`x.real` and `x.imag`, which can be assigned to."""
+    native = vars(cls)[name]
+
+    def assign(self, value):
+        self[...] = joined(self, value)
+
+    return property(native.__get__, assign, doc=native.__doc__)
+
+
+def _attach_numpys(cls):
+    """Gives the class what else NumPy's arrays have."""
+    for name in ("argpartition", "byteswap", "choose", "compress", "dump", "dumps", "partition", "put", "tofile"):
+        setattr(cls, name, _fallback(name))
+    for name in (
+        "all", "any", "argmax", "argmin", "argsort", "astype", "clip", "copy", "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean",
+        "min", "nonzero", "prod", "ptp", "ravel", "repeat", "reshape", "round", "searchsorted", "sort", "squeeze", "std", "sum", "swapaxes", "take",
+        "tobytes", "trace", "transpose", "var",
+    ):
+        if hasattr(np.ndarray, name):
+            setattr(cls, name, _or_numpys(getattr(cls, name), name))
+    cls.view = _view
+    cls.flat = property(_Flat, _set_flat, doc=_Flat.__doc__)
+    cls.flags = property(lambda self: _Flags(self.__array__().flags), doc=_Flags.__doc__)
+    cls.strides = property(lambda self: self.__array__().strides, doc="Bytes from one element to the next along each axis.")
+    cls.real = _part(cls, "real", lambda x, value: value + 1j * x.imag if x.dtype.kind == "c" else value)
+    cls.imag = _part(cls, "imag", lambda x, value: x.real + 1j * _n.asarray(value))
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift"):
+        setattr(cls, f"__i{name}__", _in_place(getattr(cls, f"__i{name}__"), getattr(cls, f"__{name}__")))
+
+
 def attach(cls):
     """Gives the class its methods."""
     for name, method in {
@@ -69,10 +184,9 @@ def attach(cls):
         setattr(cls, name, _function(getattr(_n, name), name))
     for name in ("cumsum", "cumprod", "ptp", "swapaxes", "trace"):
         setattr(cls, name, _function(getattr(_names, name), name))
-    from . import _protocols
-
     cls.__array_ufunc__ = _protocols.array_ufunc
     cls.__array_function__ = _protocols.array_function
     cls.conjugate = cls.conj
     cls.diagonal = _function(lambda x, offset=0: _n.diagonal(x, offset), "diagonal")
     cls.__format__ = lambda self, spec: format(self.item(), spec) if spec else str(self)
+    _attach_numpys(cls)

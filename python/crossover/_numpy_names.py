@@ -17,23 +17,52 @@ cdouble = _n.complex128
 concatenate = _n.concat
 conjugate = _n.conj
 double = _n.float64
-fabs = _n.abs
-float_power = _n.pow
 invert = bitwise_not = _n.bitwise_invert
 left_shift = _n.bitwise_left_shift
 mod = _n.remainder
 ndarray = _n.Array
 power = _n.pow
 right_shift = _n.bitwise_right_shift
-rint = _n.round
 single = _n.float32
 true_divide = _n.divide
 
 
-def fmod(x1, x2, /):
-    """Remainder with the sign of the dividend."""
+def _floats(x):
+    """The array, as floats if it is of whole numbers."""
+    x = _n.asarray(x)
+    return x if x.dtype.kind in "fc" else x.astype(_n.float64)
+
+
+def fabs(x, /):
+    """Magnitude of each element, as floats."""
+    return _n.abs(_floats(x))
+
+
+def rint(x, /):
+    """Nearest whole number, ties to even, as floats."""
+    return _n.round(_floats(x))
+
+
+def float_power(x1, x2, /):
+    """x1 to the power of x2, in double precision."""
     x1, x2 = _n.asarray(x1), _n.asarray(x2)
-    return x1 - _n.trunc(x1 / x2) * x2
+    wide = _n.complex128 if "c" in (x1.dtype.kind, x2.dtype.kind) else _n.float64
+    return _n.pow(x1.astype(wide), x2.astype(wide))
+
+
+def fmod(x1, x2, /):
+    """Remainder with the sign of the dividend.
+
+    >>> xo.fmod(xo.asarray([-7, 7]), xo.asarray([3, -3]))
+    array([-1,  1])
+    """
+    x1, x2 = _n.asarray(x1), _n.asarray(x2)
+    # That of Python's has the sign of the divisor, and where both agree they are the same.
+    rest = _n.remainder(x1, x2)
+    if rest.dtype.kind == "f":
+        return _n.copysign(_n.remainder(_n.abs(x1), _n.abs(x2)), x1)
+    turned = _n.logical_and(_n.not_equal(rest, 0), _n.not_equal(_n.less(x1, 0), _n.less(x2, 0)))
+    return _n.where(turned, rest - x2, rest)
 
 
 def array(object, dtype=None, *, copy=True, ndmin=0):
@@ -94,7 +123,9 @@ def average(a, axis=None, weights=None):
     if weights is None:
         return _n.mean(a, axis=axis)
     weights = _n.asarray(weights)
-    if weights.ndim == 1 and a.ndim > 1 and axis is not None:
+    if weights.shape != a.shape and axis is None:
+        raise TypeError(f"weights of shape {weights.shape} for an array of shape {a.shape}: say along which axis they are")
+    if weights.ndim == 1 and a.ndim > 1:
         shape = [1] * a.ndim
         shape[axis] = weights.shape[0]
         weights = _n.reshape(weights, tuple(shape))
@@ -106,29 +137,49 @@ def ptp(a, axis=None):
     return _n.max(a, axis=axis) - _n.min(a, axis=axis)
 
 
-def _without_nan(a, value):
-    a = _n.asarray(a)
-    return _n.where(_n.isnan(a), value, a)
+def _nan_reduction(reduce, value):
+    """A reduction over what is not NaN; `value` changes nothing in it. Whole numbers have no NaN."""
+
+    def over(a, axis):
+        a = _n.asarray(a)
+        if a.dtype.kind not in "fc":
+            return reduce(a, axis=axis)
+        lost = _n.isnan(a)
+        return reduce(_n.where(lost, _n.asarray(value, dtype=a.dtype), a), axis=axis), _n.all(lost, axis=axis)
+
+    return over
+
+
+_nan_max = _nan_reduction(_n.max, float("-inf"))
+_nan_min = _nan_reduction(_n.min, float("inf"))
+_nan_sum = _nan_reduction(_n.sum, 0.0)
 
 
 def nansum(a, axis=None):
     """Sum of the elements that are not NaN."""
-    return _n.sum(_without_nan(a, 0.0), axis=axis)
+    found = _nan_sum(a, axis)
+    return found[0] if isinstance(found, tuple) else found
 
 
 def nanmean(a, axis=None):
-    """Mean of the elements that are not NaN."""
-    return nansum(a, axis) / _n.sum(_n.logical_not(_n.isnan(_n.asarray(a))), axis=axis)
+    """Mean of the elements that are not NaN; NaN where there are none."""
+    a = _n.asarray(a)
+    if a.dtype.kind not in "fc":
+        return _n.mean(a, axis=axis)
+    count = _n.sum(_n.logical_not(_n.isnan(a)), axis=axis)
+    return nansum(a, axis) / count.astype(a.dtype)
 
 
 def nanmax(a, axis=None):
-    """Largest of the elements that are not NaN."""
-    return _n.max(_without_nan(a, float("-inf")), axis=axis)
+    """Largest of the elements that are not NaN; NaN where there are none."""
+    found = _nan_max(a, axis)
+    return _n.where(found[1], float("nan"), found[0]) if isinstance(found, tuple) else found
 
 
 def nanmin(a, axis=None):
-    """Smallest of the elements that are not NaN."""
-    return _n.min(_without_nan(a, float("inf")), axis=axis)
+    """Smallest of the elements that are not NaN; NaN where there are none."""
+    found = _nan_min(a, axis)
+    return _n.where(found[1], float("nan"), found[0]) if isinstance(found, tuple) else found
 
 
 def vstack(tup):
@@ -259,16 +310,16 @@ def percentile(a, q, axis=None):
 
 def quantile(a, q, axis=None):
     """The value below which such a share of the elements lies, by linear interpolation."""
-    a = _n.asarray(a)
-    a = ravel(a) if axis is None else _n.moveaxis(a, axis, 0)
-    a = _n.sort(a if a.dtype.kind in "fc" else a.astype(_n.float64), axis=0)
+    a = _floats(a)
+    a = _n.sort(ravel(a) if axis is None else _n.moveaxis(a, axis, 0), axis=0)
     q = _n.asarray(q, dtype=_n.float64)
     at = q * (a.shape[0] - 1)
     low = _n.floor(at)
     share = _n.reshape(at - low, q.shape + (1,) * (a.ndim - 1)).astype(a.dtype)
     below = _n.take(a, low.astype(_n.int64), axis=0)
     above = _n.take(a, _n.ceil(at).astype(_n.int64), axis=0)
-    return below + (above - below) * share
+    # NaN is sorted to the end, and makes every quantile one.
+    return _n.where(_n.isnan(a[-1]), a[-1], below + (above - below) * share)
 
 
 def median(a, axis=None):

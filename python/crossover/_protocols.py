@@ -19,9 +19,11 @@ _OWN_WAY = {"array_repr", "array_str", "array2string", "save", "savez", "savez_c
 
 _UFUNCS = {
     "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2",
-    "arctanh": "atanh", "conjugate": "conj", "fabs": "abs", "invert": "bitwise_invert", "left_shift": "bitwise_left_shift",
-    "power": "pow", "right_shift": "bitwise_right_shift", "rint": "round", "true_divide": "divide",
+    "arctanh": "atanh", "conjugate": "conj", "invert": "bitwise_invert", "left_shift": "bitwise_left_shift",
+    "power": "pow", "right_shift": "bitwise_right_shift", "true_divide": "divide",
 }
+# What goes into what, by NumPy's rule 'same_kind': each into itself and those after it.
+_KINDS = "buifc"
 _REDUCE = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"}
 
 
@@ -43,13 +45,18 @@ def note_fallback(name, depth=2):
     _FALLBACKS[(name, *place)] += 1
 
 
+def _mapped(value, function):
+    """A list or tuple, also a named one, of what a function makes of the items."""
+    items = [function(item) for item in value]
+    return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+
+
 def to_numpy(value):
     """Our arrays as NumPy's, inside lists, tuples and dictionaries too."""
     if isinstance(value, _n.Array):
         return value.__array__()
     if isinstance(value, (list, tuple)):
-        items = [to_numpy(item) for item in value]
-        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+        return _mapped(value, to_numpy)
     if isinstance(value, dict):
         return {key: to_numpy(item) for key, item in value.items()}
     return value
@@ -60,23 +67,68 @@ def from_numpy(value):
     if isinstance(value, np.ndarray):
         return _n.asarray(value) if value.dtype.kind in "biufc" and value.dtype.name != "longdouble" else value
     if isinstance(value, (list, tuple)):
-        items = [from_numpy(item) for item in value]
-        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+        return _mapped(value, from_numpy)
     return value
+
+
+class _Copies:
+    """Copies of our arrays for a function that writes to its arguments."""
+
+    def __init__(self):
+        self.pairs = []
+
+    def of(self, value):
+        """As `to_numpy`, with memory that may be written."""
+        if isinstance(value, _n.Array):
+            for ours, copy in self.pairs:
+                if ours is value:
+                    return copy
+            self.pairs.append((value, value.__array__(copy=True)))
+            return self.pairs[-1][1]
+        if isinstance(value, (list, tuple)):
+            return _mapped(value, self.of)
+        if isinstance(value, dict):
+            return {key: self.of(item) for key, item in value.items()}
+        return value
+
+    def written(self, result):
+        """Brings what was written back; a result that is one of the copies is the array that it was made of."""
+        for ours, copy in self.pairs:
+            if not np.array_equal(copy, ours.__array__(), equal_nan=copy.dtype.kind in "fc"):
+                ours[...] = copy
+        return self._ours(result)
+
+    def _ours(self, result):
+        for ours, copy in self.pairs:
+            if result is copy:
+                return ours
+        return _mapped(result, self._ours) if isinstance(result, (list, tuple)) else from_numpy(result)
+
+
+def call_numpy(function, args, kwargs):
+    """NumPy's function on our arrays: on their memory, or where it writes to them, on copies that are brought back."""
+    try:
+        return from_numpy(function(*to_numpy(args), **to_numpy(kwargs)))
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+    copies = _Copies()
+    return copies.written(function(*copies.of(args), **copies.of(kwargs)))
 
 
 def _fallback(name, function, args, kwargs):
     note_fallback(name)
-    return from_numpy(function(*to_numpy(args), **to_numpy(kwargs)))
+    return call_numpy(function, args, kwargs)
 
 
-def _written(result, out):
-    """Puts a result into the array that `out=` names."""
+def written(result, out):
+    """Puts a result into the array that `out=` names; NumPy's rule says which dtypes go into which."""
     target = out[0] if isinstance(out, tuple) else out
-    if isinstance(target, _n.Array):
-        target[...] = result
-    else:
-        target[...] = result.__array__()
+    if result.shape != target.shape:
+        raise ValueError(f"the result of shape {result.shape} does not go into the array of shape {target.shape} that out= names")
+    if _KINDS.index(result.dtype.kind) > _KINDS.index(target.dtype.kind):
+        raise TypeError(f"the result of dtype {result.dtype} does not go into the array of dtype {target.dtype} that out= names")
+    target[...] = result if isinstance(target, _n.Array) else result.__array__()
     return target
 
 
@@ -87,17 +139,18 @@ def array_ufunc(self, ufunc, method, *inputs, out=None, **kwargs):
         ours = getattr(_n, _UFUNCS.get(name, name), None)
         if ours is not None and ufunc.nout == 1:
             result = ours(*inputs)
-            return result if out is None else _written(result, out)
+            return result if out is None else written(result, out)
     if method == "reduce" and name in _REDUCE and len(inputs) == 1 and set(kwargs) <= {"axis", "dtype", "keepdims"}:
         given = {key: value for key, value in kwargs.items() if value is not None or key == "axis"}
         given.setdefault("axis", 0)
         result = getattr(_n, _REDUCE[name])(inputs[0], **given)
-        return result if out is None else _written(result, out)
-    if method == "at":
-        return NotImplemented
+        return result if out is None else written(result, out)
     function = ufunc if method == "__call__" else getattr(ufunc, method)
+    if out is not None:
+        # A mask leaves elements of the result as they were, so that NumPy itself has to write it.
+        kwargs["out"] = out
     result = _fallback(f"{name}.{method}" if method != "__call__" else name, function, inputs, kwargs)
-    return result if out is None else _written(result, out)
+    return out[0] if out is not None and ufunc.nout == 1 else result
 
 
 def _ours(function):
@@ -125,5 +178,5 @@ def array_function(self, func, types, args, kwargs):
             # Arguments that only NumPy's function has; a wrong argument is reported by it, too.
             kwargs = kwargs if out is None else {**kwargs, "out": out}
         else:
-            return result if out is None else _written(result, out)
+            return result if out is None else written(result, out)
     return _fallback(func.__name__, func, args, kwargs)

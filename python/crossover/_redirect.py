@@ -10,7 +10,7 @@ import types
 import numpy as np
 
 from . import _native as _n
-from ._protocols import from_numpy, note_fallback, to_numpy
+from ._protocols import call_numpy, from_numpy, note_fallback, written
 
 # Names that are better left to NumPy: they are no functions of arrays.
 _PLAIN = {
@@ -25,26 +25,44 @@ _PLAIN = {
 def _fallback(function, name):
     def call(*args, **kwargs):
         note_fallback(name, depth=1)
-        return from_numpy(function(*to_numpy(args), **to_numpy(kwargs)))
+        return call_numpy(function, args, kwargs)
 
     call.__name__ = call.__qualname__ = getattr(function, "__name__", name)
     call.__doc__ = function.__doc__
-    return call
+    return _with_methods(call, function)
 
 
 def _tried(ours, theirs, name):
     """Ours; arguments that only NumPy's function takes go to it."""
 
     def call(*args, **kwargs):
+        out = kwargs.pop("out", None) if kwargs else None
         try:
-            return ours(*args, **kwargs)
+            result = ours(*args, **kwargs)
         except TypeError:
             note_fallback(name, depth=1)
-            return from_numpy(theirs(*to_numpy(args), **to_numpy(kwargs)))
+            return call_numpy(theirs, args, kwargs if out is None else {**kwargs, "out": out})
+        return result if out is None else written(result, out)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = ours.__doc__
+    return _with_methods(call, theirs)
+
+
+def _with_methods(call, theirs):
+    """The function with what NumPy's universal functions have: `np.add.reduce(x)`, `np.add.at(x, i, y)`."""
+    if not isinstance(theirs, np.ufunc):
+        return call
+    for name in ("reduce", "accumulate", "reduceat", "outer", "at"):
+        setattr(call, name, _method(getattr(theirs, name)))
+    for name in ("nin", "nout", "nargs", "identity", "types"):
+        setattr(call, name, getattr(theirs, name))
     return call
+
+
+def _method(method):
+    # Our arrays get there by NumPy's protocol; what has none of them is made ours afterwards.
+    return lambda *args, **kwargs: from_numpy(method(*args, **kwargs))
 
 
 class Redirected(types.ModuleType):
@@ -70,8 +88,8 @@ class Redirected(types.ModuleType):
         if isinstance(theirs, type):
             if theirs is np.ndarray:
                 return _n.Array
-            # Scalar types: np.float32(x), dtype=np.float32.
-            return ours if isinstance(ours, _n.dtype) else theirs
+            # Types of numbers stay NumPy's: they are asked for by isinstance, and our functions take them as dtypes.
+            return theirs
         if ours is not None and not callable(theirs):
             return ours
         if not callable(theirs):

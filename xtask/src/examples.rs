@@ -44,6 +44,10 @@ pub fn run(notices: &mut Vec<String>) -> Result<Tally> {
         Ok(more) => tally += more,
         Err(error) => notices.push(format!("the Python package was NOT RUN: {error:#}")),
     }
+    match python::count_ray() {
+        Ok(more) => tally += more,
+        Err(error) => notices.push(format!("the Python package on Ray was NOT RUN: {error:#}")),
+    }
     match page::count() {
         Ok(more) => tally += more,
         Err(error) => notices.push(format!("the report page was NOT RUN: {error:#}")),

@@ -16,6 +16,13 @@ const FOLDER: &str = ".venv-python";
 const TESTS: &str = "python/tests";
 /// The notebook of the examples.
 const NOTEBOOK: &str = "python/examples/tour.ipynb";
+/// Ray is large (500 MB), so it has an environment of its own.
+const RAY_FOLDER: &str = ".venv-ray";
+const RAY_TESTS: &str = "python/tests/test_ray.py";
+const REQUIREMENTS: [&str; 2] = ["-r", "python/tests/requirements.txt"];
+const RAY: [&str; 3] = ["-r", "python/tests/requirements.txt", "ray>=2.40"];
+const NOTEBOOKS: [&str; 6] =
+    ["-r", "python/tests/requirements.txt", "nbclient", "ipykernel", "nbconvert", "matplotlib"];
 /// What the standard's suite needs beside that.
 const SUITE: [&str; 6] = [
     "hypothesis>=6.151.0",
@@ -95,35 +102,43 @@ pub struct SuiteArguments {
 
 /// Runs the tests. True when all held.
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    let (folder, more) = match (arguments.ray, arguments.notebook) {
-        (true, _) => (".venv-ray", ["ray>=2.40"].as_slice()),
-        (_, true) => (".venv-notebook", ["nbclient", "ipykernel", "nbconvert", "matplotlib"].as_slice()),
-        _ => (FOLDER, [].as_slice()),
+    let (folder, requirements) = match (arguments.ray, arguments.notebook) {
+        (true, _) => (RAY_FOLDER, RAY.as_slice()),
+        (_, true) => (".venv-notebook", NOTEBOOKS.as_slice()),
+        _ => (FOLDER, REQUIREMENTS.as_slice()),
     };
-    let requirements = [&["-r", "python/tests/requirements.txt"], more].concat();
-    let mut command = python(folder, &requirements, arguments.release)?;
+    let mut command = python(folder, requirements, arguments.release)?;
     match arguments.expressions {
         Some(cases) => command.args([&format!("{TESTS}/expressions.py"), "--cases", &cases.to_string()]),
         None if arguments.ratios => command.arg(format!("{TESTS}/ratios.py")),
         None if arguments.stubs => command.arg("python/tools/stubs.py"),
         None if arguments.overhead => command.arg(format!("{TESTS}/overhead.py")),
-        None if arguments.ray => {
-            command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).arg(format!("{TESTS}/test_ray.py"))
-        }
+        None if arguments.ray => pytest(&mut command).arg(RAY_TESTS).args(&arguments.rest),
         None if arguments.notebook => {
             let convert = ["-m", "nbconvert", "--to", "notebook", "--execute", "--inplace", NOTEBOOK];
             command.args(convert)
         }
-        None => command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", TESTS]).args(&arguments.rest),
+        None => pytest(&mut command).args([TESTS, "--ignore", RAY_TESTS]).args(&arguments.rest),
     };
     Ok(command.status().context("could not start the environment's python")?.success())
 }
 
 /// Runs the tests by the build of the tests and counts them. An error says what the machine lacks.
 pub fn count() -> Result<Tally> {
-    let mut command = python(FOLDER, &["-r", "python/tests/requirements.txt"], false)?;
-    command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", TESTS]);
+    let mut command = python(FOLDER, &REQUIREMENTS, false)?;
+    pytest(&mut command).args([TESTS, "--ignore", RAY_TESTS]);
     pytest::counted(&mut command, "the Python package")
+}
+
+/// Runs the tests on Ray, in an environment that has it, and counts them. An error says what the machine lacks.
+pub fn count_ray() -> Result<Tally> {
+    let mut command = python(RAY_FOLDER, &RAY, false)?;
+    pytest(&mut command).arg(RAY_TESTS);
+    pytest::counted(&mut command, "the Python package on Ray")
+}
+
+fn pytest(command: &mut Command) -> &mut Command {
+    command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"])
 }
 
 /// Runs the suite. True when nothing failed.
@@ -162,8 +177,8 @@ fn python(folder: &str, requirements: &[&str], release: bool) -> Result<Command>
 /// Builds the library and puts it beside the Python files, in a folder of the build directory.
 fn staged(release: bool) -> Result<PathBuf> {
     let mut build = workspace::cargo();
-    // As the tests are built, so that nothing is built twice.
-    build.args(["build", "--quiet", "--workspace", "--all-features", "--lib"]);
+    // As the tests are built, so that nothing is built twice: an example brings the features in that dependencies of tests ask for.
+    build.args(["build", "--quiet", "--workspace", "--all-features", "--lib", "--example", "differential"]);
     if release {
         build.arg("--release");
     }

@@ -3,7 +3,7 @@
 use std::{panic::Location, sync::Arc};
 
 use crossover_core::{DType, Element, Layout, Scalar, Shape, graph::Type};
-use crossover_runtime::{Buffer, Wanted, trace};
+use crossover_runtime::{Buffer, Device, Wanted, trace};
 use parking_lot::Mutex;
 
 use crate::{
@@ -16,6 +16,15 @@ use crate::{
 struct Cell {
     ty: Type,
     version: Mutex<Arc<Node>>,
+    /// Whether the first version carries an error.
+    is_wrong: bool,
+}
+
+impl Cell {
+    fn new(node: Arc<Node>) -> Arc<Cell> {
+        let (ty, is_wrong) = (node.ty.clone(), node.is_failed());
+        Arc::new(Cell { ty, version: Mutex::new(node), is_wrong })
+    }
 }
 
 /// A lazy n-dimensional array.
@@ -44,7 +53,7 @@ impl Array {
     pub(crate) fn from_node(node: Arc<Node>) -> Array {
         debug::settle(&node);
         eval::limit(&node);
-        Array { cell: Arc::new(Cell { ty: node.ty.clone(), version: Mutex::new(node) }), view: None }
+        Array { cell: Cell::new(node), view: None }
     }
 
     pub(crate) fn from_buffer(buffer: Arc<Buffer>, ty: Type, location: &'static Location<'static>) -> Array {
@@ -187,6 +196,20 @@ impl Array {
         self.failure().map_or(Ok(()), Err)
     }
 
+    /// The error that this array was made with, if any: [`check`](Array::check) for whoever has just made it, at the price of a look.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let x = Array::from([1.0f32]);
+    /// assert!(x.reshape([7]).check_made().is_err());
+    /// assert!((&x + 1.0).check_made().is_ok());
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[inline]
+    pub fn check_made(&self) -> Result<()> {
+        if self.cell.is_wrong { self.check() } else { Ok(()) }
+    }
+
     /// Computes the array now. Later uses read the result.
     ///
     /// ```
@@ -220,6 +243,40 @@ impl Array {
     pub fn eval_if_small(&self) -> Option<Result<()>> {
         let _asked = trace::asked(Location::caller());
         eval::node_if_small(&self.version())
+    }
+
+    /// The same elements as they are now: what is assigned to one of the two does not show in the other. Nothing is computed or copied.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let x = Array::from([1, 2]);
+    /// let (view, first) = (x.slice(0), x.slice(0).frozen());
+    /// x.fill(7)?;
+    /// assert_eq!(view.item::<i32>()?, 7);
+    /// assert_eq!(first.item::<i32>()?, 1);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    pub fn frozen(&self) -> Array {
+        let node = self.version();
+        // A number by itself does not keep the rest of the memory from being changed in place.
+        if let Some(value) = self.number(&node) {
+            return Array::from_node(Node::new(self.ty(), State::Scalar(value), node.location));
+        }
+        Array { cell: Cell::new(node), view: self.view.clone() }
+    }
+
+    /// The element of an array without axes, where it lies in the host's memory.
+    fn number(&self, node: &Node) -> Option<Scalar> {
+        if self.ndim() > 0 || node.is_pending() {
+            return None;
+        }
+        let buffer = match &*node.state() {
+            State::Scalar(value) => return Some(*value),
+            State::Ready(buffer) if buffer.is_valid_on(Device::HOST) => buffer.clone(),
+            _ => return None,
+        };
+        let offset = self.view().map_or(0, |layout| layout.offset);
+        Some(Scalar::read_from(self.dtype(), &buffer.host_bytes().ok()?[offset * self.dtype().size()..]))
     }
 
     /// The cell's elements, computed if they are not yet, and the window onto them.
@@ -305,6 +362,9 @@ impl Array {
         if shape.size() != 1 {
             let what = format!("an array of shape {shape} has {} elements, not one", shape.size());
             return Err(Error::new(crossover_core::Error::Value { op, what }, location));
+        }
+        if let Some(value) = self.version().constant() {
+            return Ok(value);
         }
         let (buffer, layout) = self.contents()?;
         let bytes = buffer.host_bytes().map_err(|e| Error::new(e, location))?;

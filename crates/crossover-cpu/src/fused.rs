@@ -250,13 +250,13 @@ fn prologue(frame: &mut Frame<'_>) {
 /// Orders stores past the caches before whatever tells others that they are done.
 #[inline]
 fn publish(program: &Program) {
-    #[cfg(target_arch = "x86_64")]
-    if program.code.is_some() {
+    if program.streams {
+        #[cfg(target_arch = "x86_64")]
         // SAFETY: every x86-64 processor has the instruction.
-        unsafe { std::arch::x86_64::_mm_sfence() };
+        unsafe {
+            std::arch::x86_64::_mm_sfence()
+        };
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = program;
 }
 
 /// Units of a range, one after another on this thread.

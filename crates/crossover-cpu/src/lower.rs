@@ -432,14 +432,14 @@ fn price_of(cost: Cost, dtype: DType) -> f64 {
     }
 }
 
-/// Turns runs of elementwise instructions into machine code that writes results of `far` bytes past the caches.
+/// Turns runs of elementwise instructions into machine code that writes results of `far` bytes past the caches; whether any are.
 fn compile(
     stages: &mut [Stage],
     geometry: &Geometry,
     accesses: &[Access],
     places: &[Place],
     far: usize,
-) -> Option<Code> {
+) -> Option<(Code, bool)> {
     let points = geometry.lines().saturating_mul(geometry.flat);
     let streams = |reg: Reg| match places[reg as usize] {
         Place::Stream { access, step: Step::Full(size), .. } => {
@@ -464,7 +464,9 @@ fn compile(
         Mode::Rows => TileRows::Chunk,
         _ => TileRows::None,
     };
-    native::replace(stages, &Context { is_local: &is_local, streams: &streams, ahead: &ahead, rows })
+    let any = (0..places.len()).any(|reg| streams(reg as Reg));
+    let context = Context { is_local: &is_local, streams: &streams, ahead: &ahead, rows };
+    native::replace(stages, &context).map(|code| (code, any))
 }
 
 /// Lays out the frame and fixes where registers point.
@@ -476,7 +478,7 @@ fn finish(
     scalars: Vec<crate::program::ScalarSlot>,
     prologue: Vec<crate::program::Instr>,
     stages: Vec<Stage>,
-    code: Option<Code>,
+    code: Option<(Code, bool)>,
     persistent: usize,
     slot_bytes: usize,
     split: bool,
@@ -530,7 +532,8 @@ fn finish(
         frame,
         split,
         cost,
-        code,
+        streams: code.as_ref().is_some_and(|(_, streams)| *streams),
+        code: code.map(|(code, _)| code),
     })
 }
 

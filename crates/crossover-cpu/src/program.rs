@@ -309,4 +309,6 @@ pub struct Program {
         expect(dead_code, reason = "machine code is made for x86-64 only")
     )]
     pub code: Option<Code>,
+    /// Whether machine code writes a result past the caches.
+    pub streams: bool,
 }

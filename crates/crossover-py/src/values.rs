@@ -232,7 +232,7 @@ fn from_iterable(object: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Op
 
 /// The array, or the error it carries as an exception.
 pub fn checked(array: Array) -> PyResult<Array> {
-    match array.check() {
+    match array.check_made() {
         Ok(()) => Ok(array),
         Err(error) => Err(raise(&error)),
     }

@@ -18,6 +18,7 @@ use crate::{
 /// The part of an array that a key names.
 fn part(py: Python<'_>, array: &Array, key: Key) -> PyResult<Array> {
     let plain = !key.indices.iter().any(|index| matches!(index, Index::Array(_)));
+    let is_view = key.indices.iter().any(|index| matches!(index, Index::Ellipsis));
     let (mut indices, truth) = (key.indices, key.truth);
     if let [Index::Array(mask)] = indices.as_mut_slice()
         && mask.dtype() == DType::Bool
@@ -43,9 +44,15 @@ fn part(py: Python<'_>, array: &Array, key: Key) -> PyResult<Array> {
         }
     };
     match found.check() {
-        Ok(()) => Ok(found),
+        Ok(()) if is_view => Ok(found),
+        Ok(()) => Ok(entry(found)),
         Err(error) => Err(raise_index(&error)),
     }
+}
+
+/// A single element is a number, as in NumPy, and stays what it is; rows are views.
+fn entry(found: Array) -> Array {
+    if found.ndim() == 0 { found.frozen() } else { found }
 }
 
 #[pymethods]
@@ -55,9 +62,9 @@ impl PyArray {
             && let Ok(at) = key.extract::<i64>()
             && self.0.ndim() > 0
         {
-            let entry = self.0.slice(Index::At(at));
-            return match entry.check() {
-                Ok(()) => Ok(PyArray(entry)),
+            let found = self.0.slice(Index::At(at));
+            return match found.check() {
+                Ok(()) => Ok(PyArray(entry(found))),
                 Err(error) => Err(raise_index(&error)),
             };
         }
@@ -114,7 +121,7 @@ impl PyArray {
     }
 }
 
-/// The entries of the first axis, one after the other: views, so that writing to one shows in the array.
+/// The entries of the first axis, one after the other: rows are views, so that writing to one shows in the array.
 #[pyclass(frozen, module = "crossover._native")]
 struct Rows {
     array: Array,
@@ -133,6 +140,7 @@ impl Rows {
         if at >= self.length {
             return Ok(None);
         }
-        PyArray::done(self.array.slice(Index::At(at as i64))).map(Some)
+        let found = PyArray::done(self.array.slice(Index::At(at as i64)))?.0;
+        Ok(Some(PyArray(entry(found))))
     }
 }

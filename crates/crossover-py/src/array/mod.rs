@@ -277,6 +277,15 @@ impl PyArray {
         to_python(py, self.only(py)?)
     }
 
+    /// Arrays without axes are numbers, also among the keys of a dictionary.
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        if self.0.ndim() != 0 {
+            let what = format!("unhashable: an array of shape {}; use x.tobytes()", self.0.shape());
+            return Err(PyTypeError::new_err(what));
+        }
+        to_python(py, self.only(py)?)?.hash()
+    }
+
     fn __len__(&self) -> PyResult<usize> {
         let first = self.0.shape().dims().first().copied();
         first.ok_or_else(|| PyTypeError::new_err("len() of an array without axes"))
