@@ -71,7 +71,7 @@ struct Run {
 /// How a sequence is launched.
 #[derive(Debug)]
 enum Work {
-    Kernels(Kernels),
+    Kernels(Box<Kernels>),
     Calls(Calls),
 }
 
@@ -126,7 +126,7 @@ impl CudaSequence {
         let mut parts = Parts { work: None, memory: (memory, total), open: open.clone() };
         let scratch = memory + start as u64;
         parts.work = Some(match Kernels::new(steps, memory, scratch) {
-            Some(kernels) => Work::Kernels(kernels),
+            Some(kernels) => Work::Kernels(Box::new(kernels)),
             None => {
                 let calls = Calls::new(&open.gpu, memory, scratch);
                 Work::Calls(calls.map_err(|e| open.failed("making a sequence of kernels", e))?)
