@@ -8,7 +8,7 @@
 
 mod lanes;
 
-use std::sync::OnceLock;
+use std::{f32::consts::LN_2, sync::OnceLock};
 
 use self::lanes::{Lanes, Plain};
 
@@ -209,8 +209,7 @@ unsafe fn tile<V: Lanes, const ROWS: usize, const WIDE: usize>(
 }
 
 /// `(2^r - 1) / r` on ±1/2: with it, the error of `2^r` is 2^-26.8 of it.
-const SERIES: [f32; 6] =
-    [0.693_147_2, 0.240_226_5, 0.055_503_57, 0.009_618_082, 0.001_339_097_9, 0.000_154_532_62];
+const SERIES: [f32; 6] = [LN_2, 0.240_226_5, 0.055_503_57, 0.009_618_082, 0.001_339_097_9, 0.000_154_532_62];
 /// A float of this size has no bits behind the point: adding it rounds to a whole number, in the low bits, with the bias of exponents.
 const SHIFTER: f32 = 12_582_912.0 + 127.0;
 /// Below it a power of two counts as 0.
