@@ -113,7 +113,7 @@ pub fn run(setup: &Setup, options: &Options, report: &mut Report) -> Result<()> 
             for &operation in all {
                 for rows in [1, 7, 301] {
                     let error = error(&space, operation, rows)?;
-                    if !(error <= worst.0) {
+                    if error > worst.0 || error.is_nan() {
                         worst = (error, operation.0);
                     }
                 }
@@ -148,10 +148,10 @@ fn every_operation(space: &Space, options: &Options, report: &mut Report) -> Res
     let (mut worst, mut wrong) = ((0.0, ""), Vec::new());
     for operation in OPERATIONS {
         let error = error(space, operation, 37)?;
-        if !(error <= worst.0) {
+        if error > worst.0 || error.is_nan() {
             worst = (error, operation.0);
         }
-        if !(error < bound(space.dtype())) {
+        if error >= bound(space.dtype()) || error.is_nan() {
             wrong.push(operation.0);
         }
     }
