@@ -142,7 +142,7 @@ impl Table {
         if let Some(at) = outside {
             return Err(Error::Token { token: wanted[at], at, vocabulary });
         }
-        if let Some(device) = device
+        if let Some(device) = device.filter(|_| !wanted.is_empty())
             && let Some(found) = self.from_cache(device, &wanted)?
         {
             return Ok(found.reshape(shape));
