@@ -50,12 +50,20 @@ class Array:
         """Index of the first largest element along an axis, or of all elements."""
     def argmin(self, *args: Any, **kwargs: Any) -> Array:
         """Index of the first smallest element along an axis, or of all elements."""
+    def argpartition(self, *args: Any, **kwargs: Any) -> Array:
+        """NumPy's `argpartition`, computed by it."""
     def argsort(self, *args: Any, **kwargs: Any) -> Array:
         """The indices that sort an axis; equal elements keep their order."""
     def astype(self, /, dtype: Any, *, copy: Any = ...) -> Array:
         """The array in another dtype."""
+    def byteswap(self, *args: Any, **kwargs: Any) -> Array:
+        """NumPy's `byteswap`, computed by it."""
+    def choose(self, *args: Any, **kwargs: Any) -> Array:
+        """NumPy's `choose`, computed by it."""
     def clip(self, *args: Any, **kwargs: Any) -> Array:
         """Each element, but at least `min` and at most `max`."""
+    def compress(self, *args: Any, **kwargs: Any) -> Array:
+        """NumPy's `compress`, computed by it."""
     def conj(self, *args: Any, **kwargs: Any) -> Array:
         """Complex conjugate."""
     def conjugate(self, *args: Any, **kwargs: Any) -> Array:
@@ -70,6 +78,10 @@ class Array:
         """"""
     def dot(self, b: Any) -> Array:
         """NumPy's product."""
+    def dump(self, *args: Any, **kwargs: Any) -> Array:
+        """NumPy's `dump`, computed by it."""
+    def dumps(self, *args: Any, **kwargs: Any) -> Array:
+        """NumPy's `dumps`, computed by it."""
     def eval(self, /) -> Array:
         """Computes the array now and returns it."""
     def explain(self, /) -> str:
@@ -90,10 +102,14 @@ class Array:
         """Indices of the elements that are not zero: one array per axis."""
     def numpy(self) -> Any:
         """A `numpy.ndarray` of its own with the same elements."""
+    def partition(self, *args: Any, **kwargs: Any) -> Array:
+        """NumPy's `partition`, computed by it."""
     def prod(self, /, axis: Any = ..., dtype: Any = ..., *, keepdims: Any = ...) -> Array:
         """Product of elements over axes."""
     def ptp(self, *args: Any, **kwargs: Any) -> Array:
         """Largest less smallest element."""
+    def put(self, *args: Any, **kwargs: Any) -> Array:
+        """NumPy's `put`, computed by it."""
     def ravel(self) -> Array:
         """All elements along one axis; a view where possible."""
     def repeat(self, *args: Any, **kwargs: Any) -> Array:
@@ -120,6 +136,8 @@ class Array:
         """The array on a device."""
     def tobytes(self, /) -> bytes:
         """The elements in row-major order as bytes."""
+    def tofile(self, *args: Any, **kwargs: Any) -> Array:
+        """NumPy's `tofile`, computed by it."""
     def tolist(self, /) -> Any:
         """The elements as Python numbers in nested lists; a number for an array without axes."""
     def trace(self, *args: Any, **kwargs: Any) -> Array:
@@ -128,6 +146,8 @@ class Array:
         """Axes in another order, or reversed; a view."""
     def var(self, /, axis: Any = ..., *, ddof: Any = ..., keepdims: Any = ...) -> Array:
         """Variance over axes."""
+    def view(self, dtype: Any = ...) -> Array:
+        """Another array of the same memory; of another dtype, a copy of its bits."""
     def __add__(self, other: Any, /) -> Array: ...
     def __radd__(self, other: Any, /) -> Array: ...
     def __iadd__(self, other: Any, /) -> Array: ...
@@ -452,7 +472,7 @@ def eye(n_rows: Any, n_cols: Any = ..., /, *, k: Any = ..., dtype: Any = ..., de
     """Ones on one diagonal, zeros elsewhere."""
 
 def fabs(x: Any, /) -> Array:
-    """Magnitude of each element."""
+    """Magnitude of each element, as floats."""
 
 def fallbacks() -> dict[tuple[str, str, int], int]:
     """How often NumPy did what this library does not, as (function, file, line): count."""
@@ -475,7 +495,7 @@ def flipud(m: Any) -> Array:
     """The first axis reversed."""
 
 def float_power(x1: Any, x2: Any, /) -> Array:
-    """x1 to the power of x2."""
+    """x1 to the power of x2, in double precision."""
 
 def floor(x: Any, /) -> Array:
     """Largest whole number not above."""
@@ -651,13 +671,13 @@ def multiply(x1: Any, x2: Any, /) -> Array:
     """Product."""
 
 def nanmax(a: Any, axis: Any = ...) -> Array:
-    """Largest of the elements that are not NaN."""
+    """Largest of the elements that are not NaN; NaN where there are none."""
 
 def nanmean(a: Any, axis: Any = ...) -> Array:
-    """Mean of the elements that are not NaN."""
+    """Mean of the elements that are not NaN; NaN where there are none."""
 
 def nanmin(a: Any, axis: Any = ...) -> Array:
-    """Smallest of the elements that are not NaN."""
+    """Smallest of the elements that are not NaN; NaN where there are none."""
 
 def nansum(a: Any, axis: Any = ...) -> Array:
     """Sum of the elements that are not NaN."""
@@ -747,8 +767,8 @@ def result_type(*arrays_and_dtypes: Any) -> dtype:
 def right_shift(x1: Any, x2: Any, /) -> Array:
     """Bits moved down."""
 
-def rint(x: Any, /, decimals: Any = ...) -> Array:
-    """Nearest whole number, ties to even; with `decimals`, nearest multiple of that power of ten."""
+def rint(x: Any, /) -> Array:
+    """Nearest whole number, ties to even, as floats."""
 
 def roll(x: Any, /, shift: Any, axis: Any = ...) -> Array:
     """Elements moved along axes, those pushed out coming in at the other end."""

@@ -94,6 +94,25 @@ def _or_numpys(ours, name):
     return method
 
 
+def _repeating(native):
+    """`[0] * n`: a whole number repeats a list, as NumPy's do."""
+
+    def method(self, other):
+        if isinstance(other, (list, tuple, str, bytes)) and not self.ndim and self.dtype.kind in "iu":
+            return other * int(self)
+        return native(self, other)
+
+    method.__name__ = method.__qualname__ = "__rmul__"
+    return method
+
+
+def _round(self, digits=None):
+    """`round(x)` of an array without axes, as of any number."""
+    if self.ndim:
+        raise TypeError(f"round() of an array of shape {self.shape}; use xo.round(x)")
+    return round(self.item()) if digits is None else _n.round(self, digits)
+
+
 class _Flat:
     """All elements in row-major order, to be read and written one by one: NumPy's `flat`."""
 
@@ -158,6 +177,8 @@ def _attach_numpys(cls):
     ):
         if hasattr(np.ndarray, name):
             setattr(cls, name, _or_numpys(getattr(cls, name), name))
+    cls.__rmul__ = _repeating(cls.__rmul__)
+    cls.__round__ = _round
     cls.view = _view
     cls.flat = property(_Flat, _set_flat, doc=_Flat.__doc__)
     cls.flags = property(lambda self: _Flags(self.__array__().flags), doc=_Flags.__doc__)
@@ -188,5 +209,7 @@ def attach(cls):
     cls.__array_function__ = _protocols.array_function
     cls.conjugate = cls.conj
     cls.diagonal = _function(lambda x, offset=0: _n.diagonal(x, offset), "diagonal")
+    # By which NumPy's own functions understand our dtypes.
+    _n.dtype.dtype = property(lambda self: np.dtype(self.str), doc="The same for NumPy.")
     cls.__format__ = lambda self, spec: format(self.item(), spec) if spec else str(self)
     _attach_numpys(cls)

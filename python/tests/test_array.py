@@ -186,7 +186,9 @@ def test_pickle_and_copy_make_arrays_of_their_own():
     ids=lambda value: str(value)[:20],
 )
 def test_repr_is_numpys(value):
-    assert repr(xo.asarray(value)) == repr(np.asarray(value))
+    ours, theirs = repr(xo.asarray(value)), repr(np.asarray(value))
+    # NumPy says the shape of what it abbreviates since 2.2.
+    assert ours == theirs or (np.lib.NumpyVersion(np.__version__) < "2.2.0" and ours.replace(", shape=(2000,)", "") == theirs)
     assert str(xo.asarray(value)) == str(np.asarray(value))
 
 
