@@ -234,7 +234,7 @@ impl Held {
             let values: Vec<i32> = gone.chain(at.iter().map(|&place| place as i32)).collect();
             let length = numbers.len();
             let numbers = Array::from_vec(numbers, [length]);
-            places.scatter(&[&numbers], &Array::from_vec(values, [length]), Scatter::Set)
+            places.scatter(&[&numbers], Array::from_vec(values, [length]), Scatter::Set)
         });
         let rows = self.rows.scatter(&[&Array::from_vec(at, [count])], fresh, Scatter::Set);
         Held { rows, places, ..self }

@@ -289,7 +289,7 @@ impl Sinusoid {
     fn angles(&self, positions: &Array, high: &Array, low: &Array) -> (Array, Array) {
         let at = (positions.astype(DType::F64) + self.offset as f64).expand_dims(-1);
         let whole = &at * high;
-        let left = at.fma(low, &at.fma(high, &-&whole));
+        let left = at.fma(low, at.fma(high, -&whole));
         if self.phase == 0.0 {
             return (whole, left);
         }

@@ -131,7 +131,7 @@ impl Table {
         shape.push(self.columns());
         let device = self.cached_on();
         if let Some(device) = device
-            && let Some(found) = self.from_device(device, tokens)
+            && let Some(found) = self.device_rows(device, tokens)
         {
             return Ok(found.reshape(shape));
         }
@@ -143,7 +143,7 @@ impl Table {
             return Err(Error::Token { token: wanted[at], at, vocabulary });
         }
         if let Some(device) = device.filter(|_| !wanted.is_empty())
-            && let Some(found) = self.from_cache(device, &wanted)?
+            && let Some(found) = self.cached_rows(device, &wanted)?
         {
             return Ok(found.reshape(shape));
         }
@@ -153,7 +153,7 @@ impl Table {
         }
         self.counts[0].fetch_add(wanted.len() as u64 - misses, Relaxed);
         self.counts[1].fetch_add(misses, Relaxed);
-        Ok(self.from_file(wanted)?.reshape(shape))
+        Ok(self.file_rows(wanted)?.reshape(shape))
     }
 
     /// The GPU whose memory rows are to be kept in.
@@ -169,7 +169,7 @@ impl Table {
     }
 
     /// Rows of verified blocks, by the host.
-    fn from_file(&self, rows: Vec<i64>) -> Result<Array> {
+    fn file_rows(&self, rows: Vec<i64>) -> Result<Array> {
         let bytes = self.rows() * self.header.row_bytes();
         let map = self.map.part(0, bytes).map(Arc::new);
         // Made anew each time, since arrays belong to the runtime that they were made under: a pointer and a count.
@@ -188,7 +188,7 @@ impl Table {
     }
 
     /// Rows that are all in the cache, by the GPU alone; `None` where they are not, or the GPU fails.
-    fn from_device(&self, device: Device, tokens: &Array) -> Option<Array> {
+    fn device_rows(&self, device: Device, tokens: &Array) -> Option<Array> {
         let mut hot = self.hot.lock();
         hot.all_there(device, tokens).unwrap_or_else(|error| {
             tracing::debug!(target: "crossover::fallback", %error, "a table is read by the host");
@@ -198,7 +198,7 @@ impl Table {
     }
 
     /// Rows by way of the cache; `None` where it has too few places, or its GPU cannot do it.
-    fn from_cache(&self, device: Device, wanted: &[i64]) -> Result<Option<Array>> {
+    fn cached_rows(&self, device: Device, wanted: &[i64]) -> Result<Option<Array>> {
         let mut hot = self.hot.lock();
         let Some(touched) = hot.touch(device, wanted) else { return Ok(None) };
         let fresh: Vec<i64> = touched.fresh.iter().map(|(row, _)| *row as i64).collect();
@@ -206,7 +206,7 @@ impl Table {
             fresh.iter().try_for_each(|&row| self.check(row as usize / self.header.block_rows).map(drop));
         let rows = match checked {
             Ok(()) if fresh.is_empty() => Ok(None),
-            Ok(()) => self.from_file(fresh).map(Some),
+            Ok(()) => self.file_rows(fresh).map(Some),
             Err(error) => Err(error),
         };
         // A bit has changed, or the host has no memory: the places stay empty, and what else is there stays.

@@ -170,9 +170,15 @@ fn tables(setup: &Setup, report: &mut Report) -> Result<()> {
     let moved = runtime.executor().counts().transferred - moved;
     report.check("hot rows stay on the device", moved == 0, format!("{moved} bytes moved"));
     let whole = rows.eval()?.clone();
-    let mapped = timed(setup, 15, &mut || Ok(drop(table.lookup(&tokens)?)))?;
+    let mapped = timed(setup, 15, &mut || {
+        drop(table.lookup(&tokens)?);
+        Ok(())
+    })?;
     let embedder = Embedder::from_table(EmbedConfig::new(100_000, 256), &whole)?;
-    let memory = timed(setup, 15, &mut || Ok(drop(embedder.lookup(&tokens)?)))?;
+    let memory = timed(setup, 15, &mut || {
+        drop(embedder.lookup(&tokens)?);
+        Ok(())
+    })?;
     let numbers = [("mapped_ms", mapped), ("memory_ms", memory), ("ratio", mapped / memory)];
     report.figure("lookup of 16384 hot rows of 256", &numbers);
     std::fs::remove_file(&path).ok();
@@ -256,7 +262,10 @@ fn lattices(setup: &Setup, report: &mut Report) -> Result<()> {
                 Ok(())
             })
         })?;
-        let host = timed(setup, 5, &mut || Ok(drop(lattice.distance_field(&[0], Some(&obstacles))?)))?;
+        let host = timed(setup, 5, &mut || {
+            drop(lattice.distance_field(&[0], Some(&obstacles))?);
+            Ok(())
+        })?;
         report.figure(name, &[("gpu_ms", device), ("cpu_ms", host), ("ratio", device / host)]);
     }
     Ok(())
