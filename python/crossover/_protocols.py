@@ -11,6 +11,7 @@ import sys
 import numpy as np
 
 from . import _native as _n
+from . import _numpy_names as _names
 
 _FALLBACKS = collections.Counter()
 
@@ -124,7 +125,8 @@ def _fallback(name, function, args, kwargs):
 def written(result, out):
     """Puts a result into the array that `out=` names; NumPy's rule says which dtypes go into which."""
     target = out[0] if isinstance(out, tuple) else out
-    if result.shape != target.shape:
+    # Fewer axes are repeated, as NumPy's universal functions do; lengths are checked by the assignment.
+    if result.ndim > target.ndim:
         raise ValueError(f"the result of shape {result.shape} does not go into the array of shape {target.shape} that out= names")
     if _KINDS.index(result.dtype.kind) > _KINDS.index(target.dtype.kind):
         raise TypeError(f"the result of dtype {result.dtype} does not go into the array of dtype {target.dtype} that out= names")
@@ -136,7 +138,7 @@ def array_ufunc(self, ufunc, method, *inputs, out=None, **kwargs):
     """`__array_ufunc__`."""
     name = ufunc.__name__
     if method == "__call__" and not kwargs:
-        ours = getattr(_n, _UFUNCS.get(name, name), None)
+        ours = getattr(_n, _UFUNCS.get(name, name), None) or getattr(_names, name, None)
         if ours is not None and ufunc.nout == 1:
             result = ours(*inputs)
             return result if out is None else written(result, out)

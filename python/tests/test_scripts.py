@@ -49,7 +49,9 @@ def test_lines_of_numpy_code(line):
     if isinstance(theirs, AttributeError):
         pytest.skip(f"NumPy {np.__version__}: {theirs}")
     if isinstance(theirs, Exception):
-        assert isinstance(ours, type(theirs)), f"NumPy raises {theirs!r}; here {ours!r}"
+        # NumPy has private subclasses, which nobody catches by name.
+        known = next(kind for kind in type(theirs).__mro__ if kind.__module__ == "builtins")
+        assert isinstance(ours, known), f"NumPy raises {theirs!r}; here {ours!r}"
         return
     if isinstance(ours, Exception):
         raise ours
