@@ -1,4 +1,5 @@
 //! Memories that grow, come back and are used where they lie.
+#![allow(clippy::unwrap_used)]
 
 use std::path::PathBuf;
 

@@ -357,7 +357,7 @@ impl ItemMemory {
         let store = Store::open(folder)?;
         let mut memory = ItemMemory::new(saved::space(&store)?);
         saved::replay(&store, &mut memory)?;
-        Ok(memory.as_saved(&store))
+        Ok(memory.told_saved(&store))
     }
 
     /// As [`open`](ItemMemory::open), but vectors are used where they lie in the store's files, which are verified all the same. Items that are added go
@@ -389,11 +389,11 @@ impl ItemMemory {
         let mut memory = ItemMemory::new(saved::space(&store)?);
         // SAFETY: the caller promises that segments do not change.
         unsafe { saved::replay_mapped(&store, &mut memory) }?;
-        Ok(memory.as_saved(&store))
+        Ok(memory.told_saved(&store))
     }
 
     /// The same, known to be what a store has.
-    fn as_saved(mut self, store: &Store) -> ItemMemory {
+    fn told_saved(mut self, store: &Store) -> ItemMemory {
         self.saved = self.len();
         self.removed.clear();
         self.chain = Some(store.hash());
