@@ -7,7 +7,7 @@ use crossover_runtime::{Buffer, Device, Wanted, trace};
 use parking_lot::Mutex;
 
 use crate::{
-    Error, Result, convert, debug, eval,
+    Error, Result, convert, cut, debug, eval,
     node::{Node, State, failed_type},
     runtime::Runtime,
 };
@@ -52,7 +52,7 @@ impl Array {
     /// An array with a cell of its own.
     pub(crate) fn from_node(node: Arc<Node>) -> Array {
         debug::settle(&node);
-        eval::limit(&node);
+        cut::limit(&node);
         Array { cell: Cell::new(node), view: None }
     }
 

@@ -20,9 +20,6 @@ use crate::{
     single,
 };
 
-/// Pending nodes that may pile up before they are evaluated without being asked for.
-pub(crate) const MAX_PENDING: u32 = 512;
-
 /// A graph that computes some nodes, with what it reads and what it returns.
 pub(crate) struct Extraction {
     pub graph: Graph,
@@ -199,46 +196,6 @@ pub(crate) fn nodes(targets: &[Arc<Node>]) -> Result<()> {
     }
     let runtime = Runtime::current();
     evaluated(&pending, &runtime, Wanted::Anywhere).map(drop)
-}
-
-/// Evaluates a node whose pending ancestry has grown too large.
-pub(crate) fn limit(target: &Arc<Node>) {
-    if target.weight() <= MAX_PENDING {
-        return;
-    }
-    // The weight is an upper bound; the true number decides.
-    let exact = count_pending(target);
-    target.set_weight(exact);
-    if exact > MAX_PENDING / 2
-        && let Err(error) = node(target)
-    {
-        // Nobody asked for these bytes, so nobody is told yet: the error stays and surfaces when somebody does.
-        target.finish(State::Failed(error));
-    }
-}
-
-fn count_pending(target: &Arc<Node>) -> u32 {
-    let mut seen: FxHashMap<*const Node, Arc<Node>> = FxHashMap::default();
-    let mut stack = vec![target.clone()];
-    while let Some(node) = stack.pop() {
-        if seen.contains_key(&Arc::as_ptr(&node)) {
-            continue;
-        }
-        let is_pending = match &*node.state() {
-            State::Pending { args, .. } => {
-                stack.extend(args.iter().filter_map(|arg| match arg {
-                    Arg::Node(node) => Some(node.clone()),
-                    Arg::Scalar(_) => None,
-                }));
-                true
-            }
-            _ => false,
-        };
-        if is_pending {
-            seen.insert(Arc::as_ptr(&node), node);
-        }
-    }
-    seen.len() as u32
 }
 
 /// Nodes by address: a list while there are few, a table beyond.

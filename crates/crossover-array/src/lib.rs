@@ -25,6 +25,7 @@ mod contract;
 mod convert;
 mod creation;
 mod custom;
+mod cut;
 mod debug;
 mod device;
 mod elementwise;

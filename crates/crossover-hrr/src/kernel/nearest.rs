@@ -197,7 +197,7 @@ mod tests {
             );
         }
         // 99 KiB is the least that a block can have since 8.0.
-        assert!(2 * STAGE + ALIGN <= 99 * 1024 && 4 * STAGE + ALIGN <= 227 * 1024);
+        const { assert!(2 * STAGE + ALIGN <= 99 * 1024 && 4 * STAGE + ALIGN <= 227 * 1024) };
         let launches = launches(&few, &items, 2);
         let entries: Vec<_> = launches.grids().iter().map(|grid| grid.entry_name()).collect();
         assert_eq!(entries, [Some("hrr_scan"), Some("hrr_rescore")]);

@@ -1,0 +1,146 @@
+//! Work that has piled up is computed without being asked for, so that loops need no `eval`.
+//!
+//! Such a cut may fall anywhere, in the middle of a layer as well. What arrays still hold below it would be computed anew when they are
+//! used again, with everything that it is made of; so values that took more than elementwise work are computed with it and kept.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::{
+    eval,
+    node::{Arg, Node, State},
+};
+
+/// Pending nodes that may pile up before they are evaluated without being asked for.
+const MAX_PENDING: u32 = 512;
+
+/// Evaluates a node whose pending ancestry has grown too large.
+pub(crate) fn limit(target: &Arc<Node>) {
+    if target.weight() <= MAX_PENDING {
+        return;
+    }
+    // The weight is an upper bound; the true number decides.
+    let below = pending(target);
+    target.set_weight(below.len() as u32);
+    if below.len() as u32 <= MAX_PENDING / 2 {
+        return;
+    }
+    let targets: Vec<Arc<Node>> =
+        std::iter::once(target.clone()).chain(worth_keeping(below, target)).collect();
+    if let Err(error) = eval::nodes(&targets) {
+        // Nobody asked for these bytes, so nobody is told yet: the error stays and surfaces when somebody does.
+        target.finish(State::Failed(error));
+    }
+}
+
+/// A pending node below a target.
+struct Below {
+    node: Arc<Node>,
+    /// Pending operands, by position.
+    operands: Vec<usize>,
+    /// How often pending nodes use it.
+    uses: usize,
+    is_view: bool,
+    /// Whether it, or something that it is made of, is a reduction or a call.
+    is_heavy: bool,
+}
+
+/// Everything pending below a node, operands before users.
+fn pending(target: &Arc<Node>) -> Vec<Below> {
+    let mut order: Vec<Below> = Vec::new();
+    let mut places: FxHashMap<*const Node, usize> = FxHashMap::default();
+    let mut stack = vec![(target.clone(), false)];
+    while let Some((node, is_entered)) = stack.pop() {
+        if places.contains_key(&Arc::as_ptr(&node)) {
+            continue;
+        }
+        let state = node.state();
+        let State::Pending { op, args } = &*state else { continue };
+        let operands = args.iter().filter_map(|arg| match arg {
+            Arg::Node(operand) => Some(operand),
+            Arg::Scalar(_) => None,
+        });
+        if !is_entered {
+            let below: Vec<_> = operands.map(|operand| (operand.clone(), false)).collect();
+            drop(state);
+            stack.push((node, true));
+            stack.extend(below);
+            continue;
+        }
+        let operands: Vec<usize> =
+            operands.filter_map(|operand| places.get(&Arc::as_ptr(operand)).copied()).collect();
+        operands.iter().for_each(|&at| order[at].uses += 1);
+        let is_heavy =
+            !(op.is_view() || op.is_elementwise()) || operands.iter().any(|&at| order[at].is_heavy);
+        let is_view = op.is_view();
+        drop(state);
+        places.insert(Arc::as_ptr(&node), order.len());
+        order.push(Below { node, operands, uses: 0, is_view, is_heavy });
+    }
+    order
+}
+
+/// What arrays hold of it and would not want to compute again, the target aside.
+fn worth_keeping(below: Vec<Below>, target: &Arc<Node>) -> Vec<Arc<Node>> {
+    // One count is the list's own.
+    let mut held: Vec<bool> = below.iter().map(|b| Arc::strong_count(&b.node) > b.uses + 1).collect();
+    for (at, node) in below.iter().enumerate().rev() {
+        // A view is as good as what it looks at.
+        if held[at] && node.is_view {
+            node.operands.iter().for_each(|&operand| held[operand] = true);
+        }
+    }
+    let kept = below.into_iter().zip(held).filter(|(b, held)| *held && b.is_heavy && !b.is_view);
+    kept.map(|(b, _)| b.node).filter(|node| !Arc::ptr_eq(node, target)).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use crate::{Array, Key, Runtime, random};
+
+    #[test]
+    fn what_is_held_across_a_cut_is_not_computed_again() {
+        let runtime = Runtime::builder().gpu(false).build().unwrap();
+        let launches = runtime.scope(|| {
+            let weight = random::uniform::<f32>(&Key::new(1), [8, 8]) * 0.1;
+            let mut x = random::uniform::<f32>(&Key::new(2), [4, 8]);
+            weight.eval().unwrap();
+            let before = runtime.executor().counts().launches;
+            for _ in 0..100 {
+                // A residual: x is held while long work on it piles up.
+                let mut y = x.matmul(&weight);
+                for _ in 0..20 {
+                    y = (y * 0.9).tanh();
+                }
+                x = &x + &y;
+            }
+            x.eval().unwrap();
+            runtime.executor().counts().launches - before
+        });
+        // One product and one elementwise kernel each, a few more where it was cut.
+        assert!(launches < 260, "{launches} launches");
+    }
+
+    #[test]
+    fn values_are_those_of_single_steps() {
+        let run = |stop: bool| {
+            let mut x = random::uniform::<f32>(&Key::new(3), [5, 5]);
+            for _ in 0..60 {
+                let turned = x.t();
+                let sums = turned.sum(0);
+                let mut y: Array = &x * 0.5;
+                for _ in 0..12 {
+                    y = y.sin() + &sums;
+                }
+                x = (&turned + &y) * 0.25;
+                if stop {
+                    x.eval().unwrap();
+                }
+            }
+            x.to_vec::<f32>().unwrap()
+        };
+        assert_eq!(run(false), run(true));
+    }
+}
