@@ -1,7 +1,7 @@
 //! A language model of 1.3 billion parameters: how long a forward pass takes, and what memory it needs.
 //!
 //! GPT-3 XL's sizes: 24 layers of 2048 with heads of 128, a vocabulary of 50304 that embedding and logits share, learned
-//! positions. Parameters are random; `bench/model.py` times the same in PyTorch.
+//! positions. Parameters are random; `bench/nn_gpu.py` times the same in PyTorch.
 
 use std::time::Instant;
 
