@@ -37,6 +37,10 @@ mod tests {
         }
         assert_eq!(Sinpi::float(8388607.5f32, 0.0), -1.0);
         assert_eq!(f(4503599627370495.5, 0.0), -1.0);
+        assert_eq!(
+            (f(f64::MAX, 0.0), Sinpi::float(f32::MAX, 0.0), Sinpi::float(2e38f32, 1e38)),
+            (0.0, 0.0, 0.0)
+        );
         assert!(
             f(f64::INFINITY, 0.0).is_nan() && f(f64::NAN, 1.0).is_nan() && f(f64::MAX, f64::MAX).is_nan()
         );

@@ -13,6 +13,8 @@ pub fn sine<L: FloatLane>(a: L, b: L, shift: i64) -> L {
     let size = whole.magnitude();
     // Below, what the sum leaves out is less than a thousandth of a quarter, and the series still hold with it added.
     let low = L::select(size.is_lt(pick(4096.0, 2199023255552.0)), low, L::real(0.0));
+    // From here on all numbers are whole turns, and twice the largest would overflow.
+    let whole = L::select(size.is_lt(pick(33554432.0, 18014398509481984.0)), whole, L::real(0.0));
     let quarters = (whole + whole).round();
     // Exact, since both are multiples of the last place of the larger and their difference is at most a quarter.
     let left = quarters.fma(L::real(-0.5), whole) + low;
