@@ -122,8 +122,12 @@ impl Gpu {
         wanted.reserved[MOST].copy_from_slice(&bytes.to_ne_bytes());
         let mut pool = std::ptr::null_mut();
         // SAFETY: the properties are valid for the call; the pool is destroyed once, by `Context::drop`.
-        let made = unsafe { sys::cuMemPoolCreate(&mut pool, &wanted) }.result();
-        if made.is_ok() && self.shared.pool.set(OwnPool(pool)).is_err() {
+        if let Err(error) = unsafe { sys::cuMemPoolCreate(&mut pool, &wanted) }.result() {
+            let error = driver("cuMemPoolCreate")(error);
+            tracing::debug!(target: "crossover::memory", %error, "the account alone keeps the budget");
+            return Ok(());
+        }
+        if self.shared.pool.set(OwnPool(pool)).is_err() {
             // SAFETY: made above and used by nobody.
             unsafe { sys::cuMemPoolDestroy(pool) }.result().map_err(driver("cuMemPoolDestroy"))?;
         }

@@ -91,7 +91,8 @@ impl<'a> Run<'a> {
             return Ok(false);
         };
         let fresh = self.unwritten(&fold.launch);
-        match self.launch_on(Ready { device, executable, signature, launch: &fold.launch, at: None }) {
+        let ready = Ready { device, executable: &**executable, signature, launch: &fold.launch, at: None };
+        match self.launch_on(ready) {
             Ok(()) => Ok(true),
             Err(error) => {
                 self.discard(&fresh);

@@ -193,7 +193,7 @@ impl Prepared {
         device: usize,
         backend: &dyn Backend,
         wait: bool,
-    ) -> Option<(&dyn Executable, &Signature)> {
+    ) -> Option<(&Arc<dyn Executable>, &Signature)> {
         let (slots, signature) = self.folds[launch].as_ref()?;
         let slot = &slots[device];
         if slot.refused.get().is_some() {
@@ -212,11 +212,9 @@ impl Prepared {
                 Err(error) => slot.refuse(&error),
             }
         }
-        slot.ready.get().map(|ready| (&**ready, signature))
+        slot.ready.get().map(|ready| (ready, signature))
     }
-}
 
-impl Prepared {
     /// The signature of what does the work of a launch and the next.
     pub(crate) fn fold_signature(&self, launch: usize) -> Option<&Signature> {
         self.folds[launch].as_ref().map(|(_, signature)| signature)
@@ -228,18 +226,6 @@ impl Prepared {
         let slot = &slots[device];
         let open = slot.ready.get().is_none() && slot.refused.get().is_none();
         open && slot.coming.get().is_some_and(|coming| !coming.is_ready())
-    }
-
-    /// As `folded`, to be kept; only what is ready or takes no waiting.
-    pub(crate) fn folded_ready(
-        &self,
-        launch: usize,
-        device: usize,
-        backend: &dyn Backend,
-    ) -> Option<(Arc<dyn Executable>, &Signature)> {
-        self.folded(launch, device, backend, false)?;
-        let (slots, signature) = self.folds[launch].as_ref()?;
-        Some((slots[device].ready.get()?.clone(), signature))
     }
 }
 

@@ -233,9 +233,9 @@ impl Executor {
             if fold.is_some() && prepared.is_fold_coming(at, device.0) {
                 return Some(None);
             }
-            let both = fold.and_then(|fold| Some((fold, prepared.folded_ready(at, device.0, backend)?)));
+            let both = fold.and_then(|fold| Some((fold, prepared.folded(at, device.0, backend, false)?)));
             let (executable, launch, signature) = match &both {
-                Some((fold, (executable, signature))) => (executable.clone(), &fold.launch, *signature),
+                Some((fold, (executable, signature))) => (Arc::clone(executable), &fold.launch, *signature),
                 None => match prepared.ready(at, device.0) {
                     Some(executable) => (executable, &plan.launches[at], prepared.signature(at)),
                     None => return Some(None),
