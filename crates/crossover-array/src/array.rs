@@ -425,6 +425,38 @@ impl Array {
             return Ok(());
         }
     }
+
+    /// As [`update`](Array::update), where the bytes are on an accelerator and stay there. False, with nothing done, if the device cannot.
+    pub(crate) fn update_on(
+        &self,
+        device: crossover_runtime::Device,
+        location: &'static Location<'static>,
+        write: impl FnOnce(&mut Buffer) -> crossover_runtime::Result<bool>,
+    ) -> Result<bool> {
+        let wrap = |e: crossover_runtime::Error| Error::new(e, location);
+        let mut version = self.cell.version.lock();
+        if let Some(buffer) =
+            Arc::get_mut(&mut version).and_then(Node::buffer_mut).and_then(Buffer::exclusive)
+        {
+            return write(buffer).map_err(wrap);
+        }
+        // Somebody else has these values and keeps them.
+        let old = match &*version.state() {
+            State::Ready(buffer) => buffer.clone(),
+            _ => return Ok(false),
+        };
+        let (block, _hold) = old.hold_on(device).map_err(wrap)?;
+        let mut copy = match Buffer::from_neighbour(old.machine(), device, block) {
+            Err(crossover_runtime::Error::Unsupported { .. }) => return Ok(false),
+            made => made.map_err(wrap)?,
+        };
+        let Some(fresh) = Buffer::exclusive(&mut copy) else { return Ok(false) };
+        if !write(fresh).map_err(wrap)? {
+            return Ok(false);
+        }
+        *version = Node::new(self.cell.ty.clone(), State::Ready(copy), location);
+        Ok(true)
+    }
 }
 
 /// Computes several arrays at once, sharing what they have in common.

@@ -7,8 +7,9 @@
 use std::panic::Location;
 
 use crossover_core::{Error as CoreError, Layout, Shape, compose::Build};
+use crossover_runtime::Device;
 
-use crate::{Array, Error, Operand, Result, convert, creation::fitting};
+use crate::{Array, Error, Operand, Result, convert, creation::fitting, eval, node::State};
 
 impl Array {
     /// Writes `value`, converted and broadcast, into this array's elements.
@@ -42,12 +43,57 @@ impl Array {
             return Ok(());
         }
         check_writable(&target).map_err(|e| Error::new(e, location))?;
+        if self.assign_away(&value, &target, location)? {
+            return Ok(());
+        }
         // The value is computed, and kept, before anything is written.
         let (buffer, layout) = value.contents()?;
         let source = repeated("assign", layout, &target.shape).map_err(|e| Error::new(e, location))?;
         let bytes = buffer.host_bytes().map_err(|e| Error::new(e, location))?;
         let size = self.dtype().size();
         self.update(location, |to| convert::copy(bytes, &source, to, &target, size))
+    }
+
+    /// Writes a value to elements in a row that are on an accelerator alone, so that they stay there; false, with nothing done, if
+    /// they are anywhere else or the device cannot.
+    fn assign_away(
+        &self,
+        value: &Array,
+        target: &Layout,
+        location: &'static Location<'static>,
+    ) -> Result<bool> {
+        let Some(device) = self.away() else { return Ok(false) };
+        if !target.is_contiguous() || target.shape.size() == 0 {
+            return Ok(false);
+        }
+        let wrap = |e: crossover_runtime::Error| Error::new(e, location);
+        let layout =
+            repeated("assign", value.layout(), &target.shape).map_err(|e| Error::new(e, location))?;
+        // The value is computed, kept and brought there before anything is written.
+        let (source, start) = if layout.is_contiguous() {
+            (eval::node(&value.version())?, layout.offset)
+        } else {
+            let extra = value.ndim().saturating_sub(target.shape.rank());
+            let value = value.reshape(&value.shape().dims()[extra..]);
+            (eval::node(&value.broadcast_to(&target.shape).node())?, 0)
+        };
+        source.on(device).map_err(wrap)?;
+        let size = self.dtype().size();
+        let (at, bytes) = (target.offset * size, start * size..(start + target.shape.size()) * size);
+        self.update_on(device, location, |buffer| buffer.overwrite(device, at, &source, bytes))
+    }
+
+    /// The accelerator that alone has the values of the array's storage.
+    fn away(&self) -> Option<Device> {
+        let version = self.version();
+        if version.is_pending() {
+            return None;
+        }
+        let State::Ready(buffer) = &*version.state() else { return None };
+        match buffer.valid_on().as_slice() {
+            [only] if *only != Device::HOST => Some(*only),
+            _ => None,
+        }
     }
 
     /// A value to be written, in the dtype of this array.

@@ -177,6 +177,14 @@ impl Open {
         })
     }
 
+    /// Memory that a copy from the host takes and fills.
+    fn received(&self, bytes: usize, copy: impl Fn() -> crate::Result<u64>) -> Result<u64> {
+        self.take_counted(bytes, Blocks::size(bytes), copy).map_err(|error| match error {
+            Error::Device { device, reason, .. } => Error::Device { device, during: "copying to it", reason },
+            other => other,
+        })
+    }
+
     fn account(&self, note: impl FnOnce(&Account)) {
         if let Some(budget) = self.gpu.budget() {
             note(&budget.account);
@@ -422,19 +430,20 @@ impl Backend for CudaBackend {
             0 => NOWHERE,
             // Small ones are in order with kernels anyway, and their memory is at hand.
             small if small <= SMALL => return self.receive_small(open, from),
-            large => {
-                let size = Blocks::size(large);
-                open.take_counted(large, size, || open.transfers.receive(from)).map_err(
-                    |error| match error {
-                        Error::Device { device, reason, .. } => {
-                            Error::Device { device, during: DURING, reason }
-                        }
-                        other => other,
-                    },
-                )?
-            }
+            large => open.received(large, || open.transfers.receive(from))?,
         };
         Ok(Block { address: Address(address), bytes: from.len() })
+    }
+
+    fn receive_parts(&self, from: &[&[u8]]) -> Result<Block> {
+        let open = self.device("copying to it")?;
+        let bytes = from.iter().map(|part| part.len()).sum();
+        let address = match bytes {
+            0 => NOWHERE,
+            small if small <= SMALL => return self.receive_small(open, &from.concat()),
+            large => open.received(large, || open.transfers.receive_parts(from))?,
+        };
+        Ok(Block { address: Address(address), bytes })
     }
 
     fn download(&self, from: Block, to: &mut [u8]) -> Result<()> {

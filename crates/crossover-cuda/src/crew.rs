@@ -65,6 +65,8 @@ impl Direction {
 struct Job {
     direction: Direction,
     host: usize,
+    /// Where parts of one length lie, if the host's bytes are apart; they count from 0 then.
+    parts: Option<(Vec<usize>, usize)>,
     device: u64,
     bytes: usize,
     /// Where the first piece would start if it were whole: at or before the host's bytes.
@@ -128,16 +130,41 @@ impl Crew {
 
     /// As `copy`, without waiting: the caller borrows the host's bytes until the answer is waited for or dropped.
     pub(crate) fn begin(&self, host: usize, device: u64, bytes: usize) -> Pending {
-        let direction = self.direction;
-        let origin = match direction {
+        let origin = match self.direction {
             Direction::Up => host,
             Direction::Down => host / LARGE_PAGE * LARGE_PAGE,
         };
+        self.put(host, None, origin, device, bytes)
+    }
+
+    /// Copies parts of one length to one place on the device, one behind the other.
+    ///
+    /// The caller borrows the host's bytes for the whole call.
+    pub(crate) fn gather(&self, parts: &[&[u8]], device: u64) -> Result<()> {
+        let each = parts.first().map_or(0, |part| part.len());
+        if self.direction == Direction::Down || parts.iter().any(|part| part.len() != each) {
+            return Err(Error::Thread { why: "parts of one length are gathered on their way up".into() });
+        }
+        let starts: Vec<usize> = parts.iter().map(|part| part.as_ptr() as usize).collect();
+        let bytes = each * starts.len();
+        self.put(0, Some((starts, each)), 0, device, bytes).wait()
+    }
+
+    fn put(
+        &self,
+        host: usize,
+        parts: Option<(Vec<usize>, usize)>,
+        origin: usize,
+        device: u64,
+        bytes: usize,
+    ) -> Pending {
+        let direction = self.direction;
         let pieces = (host - origin + bytes).div_ceil(direction.piece());
         let hands = self.threads.len().min(pieces);
         let job = Arc::new(Job {
             direction,
             host,
+            parts,
             device,
             bytes,
             origin,
@@ -233,6 +260,23 @@ impl Job {
         (start < end).then(|| (start - self.host, end - start))
     }
 
+    /// Copies the host's bytes from an offset on.
+    ///
+    /// # Safety
+    /// Whoever asked for the copy still lends them, and they reach that far.
+    unsafe fn read(&self, mut at: usize, mut to: &mut [u8]) {
+        while !to.is_empty() {
+            let (start, left) = match &self.parts {
+                None => (self.host + at, to.len()),
+                Some((starts, each)) => (starts[at / each] + at % each, (each - at % each).min(to.len())),
+            };
+            let (now, later) = to.split_at_mut(left);
+            // SAFETY: the caller's promise.
+            unsafe { std::ptr::copy_nonoverlapping(start as *const u8, now.as_mut_ptr(), left) };
+            (to, at) = (later, at + left);
+        }
+    }
+
     fn up(&self, gpu: &Gpu, blocks: &mut [Staging]) -> Result<()> {
         let mut turn = 0;
         while let Some((at, length)) = self.take() {
@@ -244,7 +288,7 @@ impl Job {
             // SAFETY: the caller of `Crew::copy` lends the host's bytes until every thread has finished; pieces do
             // not overlap. The block is not written again before its mark has passed.
             unsafe {
-                std::ptr::copy_nonoverlapping((self.host + at) as *const u8, memory.as_mut_ptr(), length);
+                self.read(at, memory);
                 gpu.copy_up(memory.as_ptr(), self.device + at as u64, length, Lane::Up)?;
             }
             block.done.set(Lane::Up)?;

@@ -174,6 +174,35 @@ impl Transfers {
         })
     }
 
+    /// As `receive`, of parts of one length that lie apart.
+    pub(crate) fn receive_parts(&self, from: &[&[u8]]) -> Result<u64> {
+        self.gpu.bind()?;
+        let bytes: usize = from.iter().map(|part| part.len()).sum();
+        let to = self.gpu.take(Blocks::size(bytes), Lane::Up)?;
+        let sent = self.watched(Lane::Up, false, bytes, || match self.crew(Direction::Up) {
+            Some(crew) => crew.gather(from, to),
+            None => {
+                let mut at = to;
+                for part in from {
+                    // SAFETY: both sides have the bytes; the lane is waited for before the borrow ends.
+                    unsafe { self.gpu.copy_up(part.as_ptr(), at, part.len(), Lane::Up)? };
+                    at += part.len() as u64;
+                }
+                self.gpu.finish(Lane::Up)
+            }
+        });
+        sent.and_then(|()| self.kernels_after(Lane::Up)).map(|()| to).inspect_err(|_| {
+            let _ = self.gpu.give(to, Lane::Up);
+        })
+    }
+
+    /// Lets kernels from now on come after what is queued on a lane.
+    fn kernels_after(&self, lane: Lane) -> Result<()> {
+        let mark = self.gpu.mark()?;
+        mark.set(lane)?;
+        mark.hold(Lane::Compute)
+    }
+
     fn upload_small(&self, from: &[u8], to: u64) -> Result<()> {
         let mut ring = self.ring.lock();
         let at = ring.next % RING;
@@ -191,9 +220,7 @@ impl Transfers {
 
     fn upload_large(&self, from: &[u8], to: u64) -> Result<()> {
         self.watched(Lane::Up, false, from.len(), || self.send(from, to))?;
-        let mark = self.gpu.mark()?;
-        mark.set(Lane::Up)?;
-        mark.hold(Lane::Compute)
+        self.kernels_after(Lane::Up)
     }
 
     fn send(&self, from: &[u8], to: u64) -> Result<()> {

@@ -59,6 +59,19 @@ pub trait Backend: Send + Sync + 'static {
             }
         }
     }
+    /// Reserves memory with a copy of host bytes that lie apart in parts of one length, one behind the other.
+    fn receive_parts(&self, from: &[&[u8]]) -> Result<Block> {
+        let block = self.allocate(from.iter().map(|part| part.len()).sum())?;
+        let mut start = block.address.0;
+        for part in from {
+            if let Err(error) = self.upload(part, Block { address: Address(start), bytes: part.len() }) {
+                self.free(block);
+                return Err(error);
+            }
+            start += part.len() as u64;
+        }
+        Ok(block)
+    }
     /// Copies the start of a block to host bytes.
     fn download(&self, from: Block, to: &mut [u8]) -> Result<()>;
     /// Copies bytes within the host's memory; both sides are equally long. Asked of the host only.

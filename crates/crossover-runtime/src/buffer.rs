@@ -225,6 +225,14 @@ impl Buffer {
         })
     }
 
+    /// A buffer on a device with a copy of host bytes that lie apart in parts of one length, one behind the other.
+    pub(crate) fn from_parts(machine: &Arc<Machine>, device: Device, parts: &[&[u8]]) -> Result<Arc<Buffer>> {
+        if parts.windows(2).any(|pair| pair[0].len() != pair[1].len()) {
+            return Err(Error::Internal("parts of several lengths".to_string()));
+        }
+        Ok(Buffer::placed(machine, device, machine.receive_parts(device, parts)?))
+    }
+
     /// A buffer on the host whose bytes stay where they are and belong to `owner`: a mapped file.
     ///
     /// `None` if they are not aligned for elements of `align` bytes. The bytes are only read; a caller who wants to
@@ -609,6 +617,51 @@ impl Buffer {
             }
         }
         Ok(())
+    }
+
+    /// Copies bytes of another buffer over some of this one's on an accelerator where its contents are; other copies are given up.
+    /// False, with nothing done, if the device cannot copy.
+    ///
+    /// ```
+    /// use crossover_runtime::{Buffer, Device, Machine, sim::{Clock, SimDevice, SimHost, SimOptions}};
+    /// # use std::sync::Arc;
+    /// let (clock, options) = (Clock::default(), SimOptions::default());
+    /// let gpu = Arc::new(SimDevice::hollow(options.clone(), clock.clone()));
+    /// let machine = Machine::new(Arc::new(SimHost::hollow(options, clock)), vec![gpu])?;
+    /// let (mut buffer, source) = (Buffer::from_bytes(&machine, &[1, 2, 3])?, Buffer::from_bytes(&machine, &[4, 5])?);
+    /// let own = Buffer::exclusive(&mut buffer).expect("nobody else has it");
+    /// own.keep_on(Device(1))?;
+    /// assert!(own.overwrite(Device(1), 1, &source, 0..2)?);
+    /// assert_eq!(buffer.valid_on().as_slice(), [Device(1)]);
+    /// # Ok::<(), crossover_runtime::Error>(())
+    /// ```
+    pub fn overwrite(
+        &mut self,
+        device: Device,
+        at: usize,
+        source: &Arc<Buffer>,
+        bytes: std::ops::Range<usize>,
+    ) -> Result<bool> {
+        if bytes.len() > self.bytes.saturating_sub(at) || bytes.end > source.bytes || bytes.start > bytes.end
+        {
+            let (here, there) = (self.bytes, source.bytes);
+            let what = format!("bytes {bytes:?} of {there} do not fit at {at} of {here}");
+            return Err(Error::Internal(what));
+        }
+        let slot = &self.state.get_mut().slots[device.0];
+        let Some(block) = slot.block.filter(|_| slot.valid && slot.owner.is_none()) else { return Ok(false) };
+        let (from, _, _pin) = source.held_on(device)?;
+        let part = |block: Block, start: usize| Block {
+            address: Address(block.address.0 + start as u64),
+            bytes: bytes.len(),
+        };
+        let backend = self.machine.backend(device);
+        let (from, to) = (part(from, bytes.start), part(block, at));
+        if !bytes.is_empty() && !backend.copy_from(&**backend, from, to, bytes.len())? {
+            return Ok(false);
+        }
+        self.keep_on(device)?;
+        Ok(true)
     }
 
     /// The contents on the host, to be changed in place; copies elsewhere are given up.

@@ -418,6 +418,24 @@ impl Executor {
         Arc::new(Decision::uniform(kernels, device, times, count, why))
     }
 
+    /// A buffer on a device with a copy of host bytes that lie apart in parts of one length, one behind the other. They go there
+    /// without being put together first.
+    ///
+    /// ```
+    /// use crossover_runtime::{Device, Executor, Machine, Placement, sim::{Clock, SimHost, SimOptions}};
+    /// # use std::sync::Arc;
+    /// let host = Arc::new(SimHost::hollow(SimOptions::default(), Clock::default()));
+    /// let executor = Executor::new(Machine::new(host, Vec::new())?, Default::default(), Placement::Host);
+    /// let buffer = executor.send(Device::HOST, &[&[1, 2], &[3, 4]])?;
+    /// assert_eq!(buffer.host_bytes()?, [1, 2, 3, 4]);
+    /// # Ok::<(), crossover_runtime::Error>(())
+    /// ```
+    pub fn send(&self, device: Device, parts: &[&[u8]]) -> Result<Arc<Buffer>> {
+        let buffer = Buffer::from_parts(&self.machine, device, parts)?;
+        self.note_transfer(device, &buffer);
+        Ok(buffer)
+    }
+
     /// A buffer with its contents; an empty one no kernel has written.
     pub(crate) fn written<'b>(
         &self,

@@ -314,9 +314,20 @@ impl State {
 
     fn inner_block(&self, block: Block) -> Result<Option<Block>> {
         let memory = self.memory.lock();
-        memory.blocks.get(&block.address.0).copied().ok_or_else(|| {
-            Error::Internal(format!("{:#x} is not an address of the simulated device", block.address.0))
-        })
+        if let Some(&whole) = memory.blocks.get(&block.address.0) {
+            return Ok(whole);
+        }
+        // A part of a block starts behind it.
+        let address = block.address.0;
+        let parts =
+            memory.blocks.iter().filter_map(|(&start, real)| Some((address.checked_sub(start)?, *real)));
+        match parts.min_by_key(|(behind, _)| *behind) {
+            Some((_, None)) => Ok(None),
+            Some((behind, Some(real))) if behind as usize + block.bytes <= real.bytes => {
+                Ok(Some(Block { address: Address(real.address.0 + behind), bytes: block.bytes }))
+            }
+            _ => Err(Error::Internal(format!("{address:#x} is not an address of the simulated device"))),
+        }
     }
 
     /// Spends the time of a copy, given the links to the host, or fails as it was told to.

@@ -8,7 +8,7 @@ use crossover_cpu::CpuBackend;
 use crossover_plan::Options;
 use crossover_runtime::{
     Backend, Executor, Machine, Placement,
-    sim::{SimDevice, SimOptions},
+    sim::{Fault, SimDevice, SimOptions},
 };
 
 fn simulated() -> (Runtime, SimDevice) {
@@ -20,6 +20,42 @@ fn simulated() -> (Runtime, SimDevice) {
 
 fn items() -> Vec<Array> {
     (0..50).map(|i| Array::from_vec((0..300).map(|k| (i * 300 + k) as f32).collect(), [300])).collect()
+}
+
+#[test]
+fn large_groups_go_to_the_device_without_being_put_together_on_the_host() {
+    let item = |i: usize| Array::from_vec((0..10_000).map(|k| (i * 31 + k) as f32).collect(), [100, 100]);
+    let double = |x: Array| &x * 2.0 + x.t();
+    let wanted: Vec<Vec<f32>> = (0..64).map(|i| double(item(i)).to_vec::<f32>().unwrap()).collect();
+    for views in [false, true] {
+        let (runtime, _) = simulated();
+        runtime.scope(|| {
+            // Rows of one array are parts of its memory; columns are not in a row and are put together first.
+            let items: Vec<Array> =
+                (0..64).map(|i| if views { item(i).t().copy().t() } else { item(i) }).collect();
+            let map = par_iter(items).gpu_map(double).max_batch_size(32);
+            let (results, report) = with_device(Device::Cuda(0), || map.run());
+            assert_eq!(report.groups, 2, "{report}");
+            assert!(Runtime::current().executor().counts().transfers >= 2, "the groups are counted");
+            for (result, wanted) in results.into_iter().zip(&wanted) {
+                assert_eq!(result.unwrap().to_vec::<f32>().unwrap(), *wanted);
+            }
+        });
+    }
+}
+
+#[test]
+fn a_device_that_takes_nothing_leaves_groups_to_the_host() {
+    let (runtime, sim) = simulated();
+    runtime.scope(|| {
+        let items: Vec<Array> = (0..4).map(|i| Array::full([1 << 18], i as f32)).collect();
+        crossover::eval_all(&items.iter().collect::<Vec<_>>()).unwrap();
+        sim.inject_always(Fault::Copy(0));
+        let map = par_iter(items).gpu_map(|x| x + 1.0);
+        for (i, result) in with_device(Device::Cuda(0), || map.collect()).unwrap().into_iter().enumerate() {
+            assert_eq!(result.to_vec::<f32>().unwrap()[77], i as f32 + 1.0);
+        }
+    });
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::{panic::Location, sync::Arc};
 
 use crossover_core::{Layout, Shape, graph::Type};
-use crossover_runtime::Buffer;
+use crossover_runtime::{Buffer, Device, Placement};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -56,6 +56,18 @@ pub(super) fn stacked(
     let bytes = ty.shape.size() * ty.dtype.size();
     let contents: Vec<(Arc<Buffer>, Layout)> =
         arrays.iter().map(|array| array.contents()).collect::<Result<_>>()?;
+    let size = bytes * arrays.len();
+    if let (Ok(Placement::On(device)), true) = (runtime.placement(), size >= LARGE)
+        && device != Device::HOST
+        && contents.iter().all(|(_, layout)| layout.is_contiguous())
+    {
+        // They go straight to where they will be needed.
+        match sent(&runtime, device, &contents, ty) {
+            Ok(whole) => return Ok(whole),
+            // The host has everything, and can compute it.
+            Err(error) => tracing::debug!(target: "crossover::fallback", %error, "a group stays on the host"),
+        }
+    }
     let target = Layout::contiguous(ty.shape.clone());
     let fill = |(to, (buffer, layout)): (&mut [u8], &(Arc<Buffer>, Layout))| {
         let from = buffer.host_bytes().map_err(|error| Error::new(error, location))?;
@@ -63,7 +75,7 @@ pub(super) fn stacked(
         Ok(())
     };
     let mut copied: Result<()> = Ok(());
-    let buffer = Buffer::from_fill(runtime.machine(), bytes * arrays.len(), |to| {
+    let buffer = Buffer::from_fill(runtime.machine(), size, |to| {
         if bytes == 0 {
             return;
         }
@@ -75,6 +87,21 @@ pub(super) fn stacked(
     });
     copied?;
     buffer.map_err(|error| Error::new(error, location))
+}
+
+/// Elements in a row of each buffer, as one buffer on a device.
+fn sent(
+    runtime: &Runtime,
+    device: Device,
+    contents: &[(Arc<Buffer>, Layout)],
+    ty: &Type,
+) -> crossover_runtime::Result<Arc<Buffer>> {
+    let (size, bytes) = (ty.dtype.size(), ty.shape.size() * ty.dtype.size());
+    let mut parts: Vec<&[u8]> = Vec::with_capacity(contents.len());
+    for (buffer, layout) in contents {
+        parts.push(&buffer.host_bytes()?[layout.offset * size..][..bytes]);
+    }
+    runtime.executor().send(device, &parts)
 }
 
 /// The entries of a group's result, as arrays that share its memory.

@@ -56,9 +56,11 @@ pub(crate) fn convolve(
     let single = |x: &Array| x.size() == d;
     let shape = a.shape().broadcast("bind", b.shape()).map_err(crossover_array::Error::from)?;
     let kernel = of(task)?;
-    if a.shape() == b.shape() || single(b) && *a.shape() == shape {
-        let b = if single(b) { b.reshape([d]) } else { b.clone() };
-        return Ok(kernel.call(&[a, &b]));
+    if a.shape() == b.shape() {
+        return Ok(kernel.call(&[a, b]));
+    }
+    if single(b) && *a.shape() == shape {
+        return Ok(kernel.call(&[a, &b.reshape([d])]));
     }
     if single(a) && *b.shape() == shape && !correlate {
         return Ok(kernel.call(&[b, &a.reshape([d])]));

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crossover_array::{Array, Device, Runtime, s, with_device};
+use crossover_array::{Array, Device, s};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use super::{base::Base, saved};
+use super::{base::Base, reserved::Reserved, saved};
 use crate::{Error, Match, Result, Space, Store};
 
 /// Rows that are reserved at least when a memory grows.
@@ -42,8 +42,8 @@ pub struct ItemMemory {
     base: Base,
     /// `[capacity, d]`, of which the first rows count: those after the base.
     rows: Array,
-    /// Rows as cleanup wants them, made when it is first asked for.
-    prepared: Mutex<Option<Array>>,
+    /// Rows as cleanup wants them, made when it is asked for.
+    prepared: Mutex<Reserved>,
     /// Items that the store has, and removals that it does not have yet.
     saved: usize,
     removed: Vec<String>,
@@ -57,8 +57,8 @@ impl ItemMemory {
         ItemMemory::reserved(space, 0)
     }
 
-    /// Without items, and with room for `items` of them, so that adding those moves nothing. Where there is a GPU, memory is taken on it for what
-    /// queries compare with; if it has too little, that is left for later.
+    /// Without items, and with room for `items` of them, so that adding those moves nothing. Where there is a GPU, there is room on it too for what
+    /// queries compare with, and additions go to their place in it; if it has too little memory, that is left for later.
     ///
     /// ```
     /// use crossover_hrr::{ItemMemory, Model, Space};
@@ -67,16 +67,8 @@ impl ItemMemory {
     /// # Ok::<(), crossover_hrr::Error>(())
     /// ```
     pub fn with_capacity(items: usize, space: Space) -> ItemMemory {
-        let width = space.comparable_width();
-        let gpu = Device::Cuda(0);
-        if items > 0 && Runtime::current().is_available(gpu) {
-            // Memory that was taken once is kept for the next that asks for as much.
-            let taken = with_device(gpu, || Array::zeros::<f32>([items, width]).eval().map(drop));
-            if let Err(error) = taken {
-                tracing::warn!(target: "crossover::hrr", items, %error, "no memory is taken on the GPU yet");
-            }
-        }
-        ItemMemory::reserved(space, items)
+        let prepared = Reserved::on_gpu(items, space.comparable_width());
+        ItemMemory { prepared: Mutex::new(prepared), ..ItemMemory::reserved(space, items) }
     }
 
     fn reserved(space: Space, items: usize) -> ItemMemory {
@@ -87,7 +79,7 @@ impl ItemMemory {
             places: FxHashMap::default(),
             base: Base::default(),
             rows,
-            prepared: Mutex::new(None),
+            prepared: Mutex::default(),
             saved: 0,
             removed: Vec::new(),
             chain: None,
@@ -247,36 +239,31 @@ impl ItemMemory {
             self.saved -= 1;
             self.removed.push(name.to_string());
         }
-        *self.prepared.lock() = None;
+        self.prepared.get_mut().truncate(at);
         Ok(())
     }
 
     /// Keeps the vectors as cleanup wants them on a device, so that queries there move nothing. Without it this happens as queries come.
     pub fn to_device(&self, device: Device) -> Result<()> {
-        let there = self.prepared()?.to_device(device)?;
-        *self.prepared.lock() = Some(there);
-        Ok(())
+        if !self.is_empty() {
+            self.prepared()?;
+        }
+        self.prepared.lock().to_device(device)
     }
 
     /// The vectors as cleanup wants them. Rows are prepared once: those that were added since are put after what is there, where that is.
     fn prepared(&self) -> Result<Array> {
         let mut prepared = self.prepared.lock();
-        let done = prepared.as_ref().map_or(0, |made| made.shape().dims()[0]);
-        if let (Some(made), true) = (&*prepared, done == self.len()) {
-            return Ok(made.clone());
+        let done = prepared.len();
+        if done < self.len() {
+            let new = match done < self.base.len() {
+                true => self.vectors().slice(s![done..self.len()]),
+                false => self.owned(done),
+            };
+            // A copy, so that later additions can write the rows in place.
+            prepared.push(self.space.prepared(&new.copy()), self.capacity())?;
         }
-        let new = match done < self.base.len() {
-            true => self.vectors().slice(s![done..self.len()]),
-            false => self.owned(done),
-        };
-        // A copy, so that later additions can write the rows in place.
-        let new = self.space.prepared(&new.copy());
-        let made = match &*prepared {
-            Some(made) => Array::concat(&[made, &new], 0),
-            None => new,
-        };
-        made.eval()?;
-        Ok(prepared.insert(made).clone())
+        prepared.rows().ok_or_else(|| Error::value("query", "there are no items"))
     }
 
     /// The nearest item of each query `[d]` or `[q, d]`; `None` where none is as alike as `threshold`.

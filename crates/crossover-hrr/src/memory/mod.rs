@@ -3,6 +3,7 @@
 mod associative;
 mod base;
 mod items;
+mod reserved;
 mod saved;
 
 pub use self::{

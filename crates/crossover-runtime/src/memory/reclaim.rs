@@ -69,6 +69,12 @@ impl Machine {
         self.with_room(device, from.len(), |backend| backend.receive(from))
     }
 
+    /// As [`receive`](Machine::receive), of parts that lie apart.
+    pub(crate) fn receive_parts(&self, device: Device, from: &[&[u8]]) -> Result<Block> {
+        let bytes = from.iter().map(|part| part.len()).sum();
+        self.with_room(device, bytes, |backend| backend.receive_parts(from))
+    }
+
     fn with_room(
         &self,
         device: Device,

@@ -223,6 +223,10 @@ fn memories(report: &mut Report) -> Result<()> {
     let names: Vec<String> = (0..2500).map(|i| i.to_string()).collect();
     for some in names.chunks(700) {
         memory.add_all(some)?;
+        let last = &some[some.len() - 1];
+        let found = memory.query(&memory.get(last)?, 0.9)?;
+        let right = found[0].as_ref().is_some_and(|found| found.name == *last);
+        report.check("an item that was just added", right, format!("found {:?} for {last}", found[0]));
     }
     memory.remove("17")?;
     let noisy = memory.get("1234")? + space.named("noise")? * 0.5;

@@ -3,9 +3,13 @@
 //! `compute-sanitizer --tool memcheck crossover-gpu-test out --only sanitize` must report nothing. With `--plant` a
 //! kernel that writes past its memory, and one whose threads race, run as well: then memcheck and racecheck must.
 
+use crossover::{
+    Array, Key,
+    hrr::{Model, Space},
+};
 use crossover_core::{Graph, reference};
 use crossover_cuda::{Arguments, Gpu, Nvrtc};
-use crossover_plan::kernel::{Fused, Kind, Space};
+use crossover_plan::kernel::{self, Fused, Kind};
 use crossover_runtime::{Buffer, Placement};
 
 use crate::{
@@ -92,11 +96,50 @@ pub fn run(setup: &Setup, options: &Options, report: &mut Report) -> Result<()> 
         let equal = !exact || results[0] == results[1];
         report.check(name, equal, format!("{} bytes", results[0].len()));
     }
+    holographic(setup, report)?;
     let counts = away.counts();
     report.check("everything ran on the GPU", counts.fallbacks == 0, format!("{counts:?}"));
     if options.plant {
         plant(setup.gpu()?)?;
     }
+    Ok(())
+}
+
+/// Kernels of holographic memory, for few rows and for many.
+fn holographic(setup: &Setup, report: &mut Report) -> Result<()> {
+    let runtime = setup.runtime(true);
+    runtime.scope(|| -> Result<()> {
+        for (d, rows) in [(64, 3), (512, 1), (512, 37), (512, 1100), (1000, 5), (1000, 1100)] {
+            let space = Space::new(Model::Hrr, d)?;
+            let (a, b) = (space.random(&Key::new(1), rows), space.random(&Key::new(2), rows));
+            let made = [
+                space.bind(&a, &b)?,
+                space.unbind(&a, &b.index(0))?,
+                space.bind_normalised(&a, &b)?,
+                space.bind_superpose(&a, &b)?,
+            ];
+            let mut finite = true;
+            for made in made {
+                finite &= made.isfinite().all(()).item::<bool>()?;
+            }
+            report.check(&format!("holographic vectors, {rows} rows of {d}"), finite, "finite".to_string());
+        }
+        for (queries, items) in [(1, 300), (5, 3001), (70, 300), (300, 1003)] {
+            let space = Space::new(Model::Hrr, 520)?;
+            let items = space.random(&Key::new(3), items);
+            let wanted: Vec<i64> = (0..queries).map(|i| i * 7 % items.shape().dims()[0] as i64).collect();
+            let asked = items.take(&Array::from_vec(wanted.clone(), [wanted.len()]), 0);
+            let found = space.nearest(&asked, &items)?.to_vec::<i64>()?;
+            report.check(
+                &format!("cleanup of {queries}"),
+                found == wanted,
+                format!("{} items", items.shape()),
+            );
+        }
+        Ok(())
+    })?;
+    let counts = runtime.executor().counts();
+    report.check("holographic vectors on the GPU", counts.fallbacks == 0, format!("{counts:?}"));
     Ok(())
 }
 
@@ -109,7 +152,7 @@ fn plant(gpu: &Gpu) -> Result<()> {
         let memory = gpu.allocate(128 * 4)?;
         let nothing = Fused {
             kind: Kind::Map,
-            space: Space::default(),
+            space: kernel::Space::default(),
             loads: Vec::new(),
             steps: Vec::new(),
             stores: Vec::new(),

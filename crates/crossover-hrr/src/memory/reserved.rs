@@ -1,0 +1,80 @@
+//! Items as queries compare with them, where there is room for more.
+
+use crossover_array::{Array, Device, Runtime, s, with_device};
+
+use crate::Result;
+
+/// Rows that grow in place: on the device where they are, nothing that is there moves when others come.
+#[derive(Debug, Default)]
+pub(super) struct Reserved {
+    /// `[capacity, width]`, of which the first rows count.
+    storage: Option<Array>,
+    len: usize,
+}
+
+impl Reserved {
+    /// Room on the GPU, where there is one; if it has too little, that is left for later.
+    pub fn on_gpu(items: usize, width: usize) -> Reserved {
+        let gpu = Device::Cuda(0);
+        if items == 0 || !Runtime::current().is_available(gpu) {
+            return Reserved::default();
+        }
+        let storage = with_device(gpu, || Array::zeros::<f32>([items, width]));
+        match with_device(gpu, || storage.eval().map(drop)) {
+            Ok(()) => Reserved { storage: Some(storage), len: 0 },
+            Err(error) => {
+                tracing::warn!(target: "crossover::hrr", items, %error, "no memory is taken on the GPU yet");
+                Reserved::default()
+            }
+        }
+    }
+
+    /// Rows that count.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Forgets all rows from one on; their room stays.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
+    /// The rows that count.
+    pub fn rows(&self) -> Option<Array> {
+        self.storage.as_ref().map(|storage| storage.slice(s![0..self.len]))
+    }
+
+    /// Puts rows behind those that are there. Where that takes a move, there is room for `capacity` rows afterwards.
+    pub fn push(&mut self, new: Array, capacity: usize) -> Result<()> {
+        let (count, width) = (new.shape().dims()[0], new.shape().dims()[1]);
+        let end = self.len + count;
+        match &self.storage {
+            Some(storage) if end <= storage.shape().dims()[0] => {
+                storage.slice(s![self.len..end]).assign(new)?;
+            }
+            // Nothing to keep, and nothing known of what is to come.
+            _ if self.len == 0 && end >= capacity => {
+                new.eval()?;
+                self.storage = Some(new);
+            }
+            _ => {
+                let room = Array::zeros::<f32>([capacity.max(end) - end, width]);
+                let kept = self.rows();
+                let all: Vec<&Array> = kept.iter().chain([&new, &room]).collect();
+                let larger = Array::concat(&all, 0);
+                larger.eval()?;
+                self.storage = Some(larger);
+            }
+        }
+        self.len = end;
+        Ok(())
+    }
+
+    /// Moves all to a device.
+    pub fn to_device(&mut self, device: Device) -> Result<()> {
+        if let Some(storage) = &mut self.storage {
+            *storage = storage.to_device(device)?;
+        }
+        Ok(())
+    }
+}
