@@ -13,10 +13,8 @@ import os
 import pathlib
 import statistics
 import subprocess
-import tempfile
 
 import cupy
-import numpy as np
 import torch
 
 FLAGS = ["--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true", "-std=c++17"]
@@ -24,7 +22,8 @@ PROCESSORS = torch.cuda.get_device_properties(0).multi_processor_count
 DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f64": torch.float64}
 LIMITS = {"f32": 1e-6, "bf16": 4e-3, "f64": 1e-14}
 ROUNDS = 7
-MODULES = tempfile.TemporaryDirectory()
+CUDA = ctypes.CDLL("libcuda.so.1")
+torch.empty(1, device="cuda")  # The driver needs PyTorch's context.
 unit = torch.nn.functional.normalize
 
 
@@ -44,10 +43,27 @@ def compiled(text):
     nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(length))
     code = ctypes.create_string_buffer(length.value)
     nvrtc.nvrtcGetCUBIN(program, code)
-    # A module is loaded when a function of it is asked for first.
-    file = pathlib.Path(MODULES.name) / f"{len(list(pathlib.Path(MODULES.name).iterdir()))}.cubin"
-    file.write_bytes(code.raw)
-    return cupy.RawModule(path=str(file))
+    module = ctypes.c_void_p()
+    driver("cuModuleLoadData", ctypes.byref(module), code.raw)
+    return module
+
+
+def driver(name, *arguments):
+    status = getattr(CUDA, name)(*arguments)
+    if status != 0:
+        raise RuntimeError(f"{name}: error {status}")
+
+
+def tensor_map(address, dims, strides, tile):
+    """A description of rows of f16 for the copy engine, which swizzles 128 bytes."""
+    raw = (ctypes.c_ubyte * 256)()
+    aligned = (ctypes.addressof(raw) + 127) // 128 * 128
+    numbers = lambda kind, values: (kind * len(values))(*values[::-1])  # noqa: E731
+    driver(
+        "cuTensorMapEncodeTiled", ctypes.c_void_p(aligned), 6, len(dims), ctypes.c_void_p(address), numbers(ctypes.c_uint64, dims),
+        numbers(ctypes.c_uint64, strides), numbers(ctypes.c_uint32, tile), numbers(ctypes.c_uint32, [1] * len(dims)), 0, 3, 3, 0,
+    )
+    return raw, aligned
 
 
 class Kernel:
@@ -57,16 +73,21 @@ class Kernel:
         self.case, self.name, self.dtype = case, case["name"], DTYPES[case["dtype"]]
         program, module = case["program"], modules[case["file"]]
         self.scratch = torch.empty(program["scratch"], dtype=torch.uint8, device="cuda") if program["scratch"] else None
-        kinds = {"integer": np.int64, "float": np.float32}
         self.launches = []
         for grid in program["launches"]:
-            function = module.get_function(grid["entry"])
-            if grid["shared"] > 48 * 1024:
-                function.max_dynamic_shared_size_bytes = grid["shared"]
+            function = ctypes.c_void_p()
+            driver("cuModuleGetFunction", ctypes.byref(function), module, grid["entry"].encode())
+            driver("cuFuncSetAttribute", function, 8, grid["shared"])
             x, y, z = grid["blocks"]
             blocks = (x if x == grid["most"][0] else min(x, grid["most"][0] * PROCESSORS), y, z)
-            arguments = tuple(kinds[kind](value) for kind, value in grid["arguments"])
-            self.launches.append((grid["entry"], function, blocks, tuple(grid["threads"]), arguments, grid["shared"]))
+            self.launches.append((grid["entry"], function, blocks, grid["threads"], [self.argument(*given) for given in grid["arguments"]], grid["shared"]))
+
+    def argument(self, kind, value, *rest):
+        """A value that stays, and where it is."""
+        if kind == "map":
+            return tensor_map(self.scratch.data_ptr() + value, *rest)
+        held = (ctypes.c_int64 if kind == "integer" else ctypes.c_float)(value)
+        return held, ctypes.addressof(held)
 
     def result(self, dtype=None):
         """Memory for the result, poisoned."""
@@ -75,11 +96,40 @@ class Kernel:
         return torch.full(self.case["result"], poison, device="cuda", dtype=dtype)
 
     def __call__(self, operands, out, only=None):
-        pointers = [x.data_ptr() for x in (*operands, out)] + ([self.scratch.data_ptr()] if self.scratch is not None else [])
+        tensors = (*operands, out) if self.scratch is None else (*operands, out, self.scratch)
+        values = [ctypes.c_uint64(x.data_ptr()) for x in tensors]
+        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
         for entry, function, blocks, threads, arguments, shared in self.launches:
             if only is None or entry == only:
-                function(blocks, threads, (*pointers, *arguments), shared_mem=shared)
+                addresses = [*map(ctypes.addressof, values), *(address for _, address in arguments)]
+                driver("cuLaunchKernel", function, *blocks, *threads, shared, stream, (ctypes.c_void_p * len(addresses))(*addresses), None)
         return out
+
+
+class Winners:
+    """The largest entry of every row of groups: what follows where scores of f16 are good enough."""
+
+    TEXT = """extern "C" __global__ void winners(const unsigned long long* groups, unsigned long long* out, long long each) {
+        __shared__ unsigned long long found[8];
+        unsigned long long best = 0;
+        for (long long i = threadIdx.x; i < each; i += 256) best = max(best, groups[blockIdx.x * each + i]);
+        for (int step = 16; step > 0; step /= 2) best = max(best, __shfl_xor_sync(0xffffffffu, best, step));
+        if (threadIdx.x % 32 == 0) found[threadIdx.x / 32] = best;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            for (int i = 1; i < 8; ++i) best = max(best, found[i]);
+            out[blockIdx.x] = best;
+        }
+    }"""
+
+    def __init__(self):
+        self.function = ctypes.c_void_p()
+        driver("cuModuleGetFunction", ctypes.byref(self.function), compiled(self.TEXT), b"winners")
+
+    def __call__(self, groups, out):
+        values = [ctypes.c_uint64(groups.data_ptr()), ctypes.c_uint64(out.data_ptr()), ctypes.c_int64(groups.shape[1])]
+        addresses = (ctypes.c_void_p * 3)(*map(ctypes.addressof, values))
+        driver("cuLaunchKernel", self.function, groups.shape[0], 1, 1, 256, 1, 1, 0, ctypes.c_void_p(torch.cuda.current_stream().cuda_stream), addresses, None)
 
 
 def truth(name, a, b):
@@ -154,7 +204,7 @@ def replayed(call):
             call()
     torch.cuda.current_stream().wait_stream(side)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph), cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream):
+    with torch.cuda.graph(graph):
         call()
     return graph.replay
 
@@ -209,9 +259,16 @@ def row_of_cleanup(kernel):
     if any(entry == "hrr_nearest" for entry, *_ in kernel.launches):
         groups = kernel.scratch[: q.shape[0] * -(-x.shape[0] // 256) * 4 * 8].view(torch.int64).view(q.shape[0], -1)
 
+        winners = Winners()
+
         def by_f16():
             kernel((q, x), out, only="hrr_nearest")
-            return (groups ^ -(2**63)).max(-1).values
+            winners(groups, out)
+
+        by_f16()
+        apart = (half_q.double() @ half_x.double().T).max(-1).values - (q.double() * x.double()[~out & 0xFFFFFFFF]).sum(-1)
+        if float(apart.max()) > 2e-3:
+            raise RuntimeError(f"winners of f16 lose {float(apart.max())}")
 
         cases["kernel f16"] = by_f16
     return {"bytes": q.nbytes + x.nbytes + out.nbytes, "ms": race(cases, calls=5)}

@@ -447,7 +447,9 @@ impl Array {
         };
         let (block, _hold) = old.hold_on(device).map_err(wrap)?;
         let mut copy = match Buffer::from_neighbour(old.machine(), device, block) {
-            Err(crossover_runtime::Error::Unsupported { .. }) => return Ok(false),
+            Err(
+                crossover_runtime::Error::Unsupported { .. } | crossover_runtime::Error::OutOfMemory { .. },
+            ) => return Ok(false),
             made => made.map_err(wrap)?,
         };
         let Some(fresh) = Buffer::exclusive(&mut copy) else { return Ok(false) };

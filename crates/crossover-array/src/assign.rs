@@ -77,7 +77,11 @@ impl Array {
             let value = value.reshape(&value.shape().dims()[extra..]);
             (eval::node(&value.broadcast_to(&target.shape).node())?, 0)
         };
-        source.on(device).map_err(wrap)?;
+        match source.on(device) {
+            // The host has room.
+            Err(crossover_runtime::Error::OutOfMemory { .. }) => return Ok(false),
+            brought => brought.map_err(wrap)?,
+        };
         let size = self.dtype().size();
         let (at, bytes) = (target.offset * size, start * size..(start + target.shape.size()) * size);
         self.update_on(device, location, |buffer| buffer.overwrite(device, at, &source, bytes))

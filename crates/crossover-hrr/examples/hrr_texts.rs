@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 use crossover_array::{Array, DType};
 use crossover_core::{
     Shape,
-    custom::{Argument, Launches},
+    custom::{Argument, Launches, Part},
 };
 use crossover_cuda::calls;
 use crossover_hrr::{Model, Space};
@@ -32,6 +32,10 @@ fn launches_json(name: &str, launches: &Launches) -> Value {
             let arguments = grid.arguments().iter().map(|argument| match argument {
                 Argument::Integer(value) => json!(["integer", value]),
                 Argument::Float(value) => json!(["float", value]),
+                Argument::Map(map) => {
+                    let Part::Scratch(at) = map.part() else { return json!(["a map of an operand"]) };
+                    json!(["map", at, map.dims(), map.stride_bytes(), map.tile()])
+                }
                 other => json!([format!("{other:?}")]),
             });
             json!({

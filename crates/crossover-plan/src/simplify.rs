@@ -163,7 +163,9 @@ impl Simplifier {
             let one = Arg { item: value.item, layout: Layout::contiguous(Shape::scalar()) };
             return Arg { item: self.materialised(one), layout: value.layout };
         }
-        if !is_scalar && form != Memory::Whole {
+        // The first elements of a buffer need no copy to be at its start.
+        let leads = value.layout.offset == 0 && value.layout.is_contiguous();
+        if !is_scalar && (form != Memory::Whole || leads) {
             return value;
         }
         let shape = value.layout.shape.clone();

@@ -62,6 +62,8 @@ pub struct Buffer {
     used: AtomicU64,
     /// Whether it is listed as being on an accelerator.
     listed: AtomicBool,
+    /// How often parts of it were overwritten on an accelerator since a kernel there used it.
+    overwritten: AtomicU32,
 }
 
 impl std::fmt::Debug for Buffer {
@@ -117,6 +119,12 @@ impl Drop for Moving<'_> {
     }
 }
 
+/// Microseconds that overwriting a part takes on an accelerator, and moving a buffer to the host and back beside its bytes; bytes that
+/// move in one. They only decide when many small assignments are better made on the host.
+const OVERWRITE: u64 = 12;
+const BOTH_WAYS: u64 = 20;
+const RATE: u64 = 10_000;
+
 impl Buffer {
     fn new(machine: &Arc<Machine>, bytes: usize, device: Device, slot: Slot) -> Buffer {
         let mut slots = Slots::new();
@@ -130,6 +138,7 @@ impl Buffer {
             pins: AtomicU32::new(0),
             used: AtomicU64::new(0),
             listed: AtomicBool::new(false),
+            overwritten: AtomicU32::new(0),
         }
     }
 
@@ -314,6 +323,7 @@ impl Buffer {
             return None;
         }
         self.used.store(self.machine.tick(), Ordering::Relaxed);
+        self.overwritten.store(0, Ordering::Relaxed);
         Some(Pin { buffer: self.clone() })
     }
 
@@ -620,7 +630,8 @@ impl Buffer {
     }
 
     /// Copies bytes of another buffer over some of this one's on an accelerator where its contents are; other copies are given up.
-    /// False, with nothing done, if the device cannot copy.
+    /// False, with nothing done, if the device cannot copy, or if so many parts were overwritten since a kernel used the buffer that
+    /// it had better come to the host for the next ones.
     ///
     /// ```
     /// use crossover_runtime::{Buffer, Device, Machine, sim::{Clock, SimDevice, SimHost, SimOptions}};
@@ -648,6 +659,12 @@ impl Buffer {
             let what = format!("bytes {bytes:?} of {there} do not fit at {at} of {here}");
             return Err(Error::Internal(what));
         }
+        let times = self.overwritten.get_mut();
+        // Having moved it would have cost as much by now.
+        if u64::from(*times) * OVERWRITE > BOTH_WAYS + self.bytes as u64 / RATE {
+            return Ok(false);
+        }
+        *times += 1;
         let slot = &self.state.get_mut().slots[device.0];
         let Some(block) = slot.block.filter(|_| slot.valid && slot.owner.is_none()) else { return Ok(false) };
         let (from, _, _pin) = source.held_on(device)?;

@@ -11,8 +11,8 @@ use std::sync::{
 
 use crossover_core::Scalar;
 use crossover_plan::{
-    Launch, Plan, Role,
-    kernel::{BufferId, CallOp, Kernel},
+    Plan, Role,
+    kernel::{BufferId, Kernel},
 };
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -28,9 +28,6 @@ use crate::{
 const WARM: u32 = 2;
 /// Kernels of a sequence at most.
 const KERNELS: usize = 512;
-/// Users' kernels of a sequence at least: two launches cost the host no more than a graph of both, and the first begins sooner. A
-/// library's call costs the host several launches.
-const USERS: usize = 3;
 /// Bytes that generated kernels move on average, up to which launching them is worth speeding up.
 const SMALL: u64 = 4 << 20;
 /// The same for plans with calls, each of which costs the host more, and their arithmetic operations on average.
@@ -77,10 +74,6 @@ fn is_worth_it(plan: &Plan) -> bool {
     let moved: u64 = plan.launches.iter().map(|l| l.cost.read + l.cost.written).sum();
     let flops: u64 = plan.launches.iter().map(|l| l.cost.flops).sum();
     let (moved, flops) = (moved / count as u64, flops / count as u64);
-    let users = |l: &Launch| matches!(&l.kernel, Kernel::Call(call) if matches!(call.op, CallOp::Custom(_)));
-    if count < USERS && plan.launches.iter().all(users) {
-        return false;
-    }
     if calls { moved <= SMALL_CALLS.0 && flops <= SMALL_CALLS.1 } else { moved <= SMALL }
 }
 

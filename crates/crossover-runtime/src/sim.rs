@@ -123,7 +123,8 @@ type Real = Option<Block>;
 
 #[derive(Debug, Default)]
 struct Memory {
-    blocks: FxHashMap<u64, Real>,
+    /// With their sizes.
+    blocks: FxHashMap<u64, (Real, usize)>,
     used: usize,
     peak: usize,
     next: u64,
@@ -314,20 +315,17 @@ impl State {
 
     fn inner_block(&self, block: Block) -> Result<Option<Block>> {
         let memory = self.memory.lock();
-        if let Some(&whole) = memory.blocks.get(&block.address.0) {
+        if let Some(&(whole, _)) = memory.blocks.get(&block.address.0) {
             return Ok(whole);
         }
         // A part of a block starts behind it.
         let address = block.address.0;
-        let parts =
-            memory.blocks.iter().filter_map(|(&start, real)| Some((address.checked_sub(start)?, *real)));
-        match parts.min_by_key(|(behind, _)| *behind) {
-            Some((_, None)) => Ok(None),
-            Some((behind, Some(real))) if behind as usize + block.bytes <= real.bytes => {
-                Ok(Some(Block { address: Address(real.address.0 + behind), bytes: block.bytes }))
-            }
-            _ => Err(Error::Internal(format!("{address:#x} is not an address of the simulated device"))),
-        }
+        let part = memory.blocks.iter().find_map(|(&start, &(real, bytes))| {
+            let behind =
+                address.checked_sub(start).filter(|&behind| behind as usize + block.bytes <= bytes)?;
+            Some(real.map(|real| Block { address: Address(real.address.0 + behind), bytes: block.bytes }))
+        });
+        part.ok_or_else(|| Error::Internal(format!("{address:#x} is not an address of the simulated device")))
     }
 
     /// Spends the time of a copy, given the links to the host, or fails as it was told to.
@@ -456,7 +454,7 @@ impl Backend for SimDevice {
         let real = state.find(&mut memory, bytes)?;
         let address = memory.next;
         memory.next += (bytes as u64).next_multiple_of(64).max(64);
-        memory.blocks.insert(address, real);
+        memory.blocks.insert(address, (real, bytes));
         memory.used += bytes;
         memory.peak = memory.peak.max(memory.reserved());
         Ok(Block { address: Address(address), bytes })
@@ -465,7 +463,7 @@ impl Backend for SimDevice {
     fn free(&self, block: Block) {
         let state = &self.state;
         let mut memory = state.memory.lock();
-        let Some(real) = memory.blocks.remove(&block.address.0) else { return };
+        let Some((real, _)) = memory.blocks.remove(&block.address.0) else { return };
         memory.used -= block.bytes;
         memory.leaving.push_back((state.operations.load(Ordering::Relaxed), block.bytes, real));
         state.account.kept(block.bytes as u64);

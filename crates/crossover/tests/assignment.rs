@@ -75,6 +75,28 @@ fn elements_in_a_row_are_written_where_they_are() {
 }
 
 #[test]
+fn many_small_assignments_are_made_on_the_host() {
+    let (runtime, sim) = simulated(SimOptions::default());
+    runtime.scope(|| {
+        let x = with_device(GPU, || (numbers() + 0.0).eval().unwrap().clone());
+        let flat = x.reshape([60]);
+        for i in 0..60 {
+            flat.slice(s![i..i + 1]).fill(i as f32 * 2.0).unwrap();
+        }
+        assert!(sim.peer_copies() < 10, "{} elements were written on the device", sim.peer_copies());
+        let wanted: Vec<f32> = (0..60).map(|i| i as f32 * 2.0).collect();
+        assert_eq!(x.to_vec::<f32>().unwrap(), wanted);
+        // A kernel that uses it in between says that it belongs there.
+        let y = with_device(GPU, || (numbers() + 0.0).eval().unwrap().clone());
+        for i in 0..10 {
+            y.slice(s![i..i + 1]).fill(-1.0).unwrap();
+            with_device(GPU, || (&y * 2.0).eval().map(drop)).unwrap();
+            assert_eq!(y.device(), GPU);
+        }
+    });
+}
+
+#[test]
 fn a_device_that_cannot_copy_leaves_it_to_the_host() {
     let (runtime, _) = simulated(SimOptions { peer_rate: None, ..SimOptions::default() });
     runtime.scope(|| {

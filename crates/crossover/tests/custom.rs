@@ -56,6 +56,23 @@ fn row_sums(calls: Arc<AtomicUsize>) -> CustomKernel {
         .unwrap()
 }
 
+#[test]
+fn the_first_rows_of_an_array_are_read_where_they_are() {
+    let kernel = row_sums(Arc::default());
+    let runtime = Runtime::builder().threads(1).build().unwrap();
+    runtime.scope(|| {
+        let x = Array::arange(12).astype(DType::F64).reshape([4, 3]).copy();
+        x.eval().unwrap();
+        for (rows, wanted, copies) in [(0..2, [3.0, 12.0], 0), (1..3, [12.0, 21.0], 1)] {
+            let before = runtime.executor().counts().launches;
+            let sums = kernel.call(&[&x.slice(rows)]);
+            assert_eq!(sums.to_vec::<f64>().unwrap(), wanted);
+            // Kernels may rely on how the start of a buffer is aligned.
+            assert_eq!(runtime.executor().counts().launches - before, 1 + copies);
+        }
+    });
+}
+
 fn sim(placement: Placement, fusion: bool) -> (SimDevice, Runtime) {
     let host: Arc<dyn Backend> = Arc::new(CpuBackend::builder().threads(2).build().unwrap());
     let sim = SimDevice::new(host.clone(), SimOptions::default());

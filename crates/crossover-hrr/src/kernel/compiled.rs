@@ -6,13 +6,16 @@ use crossover_cuda::Nvrtc;
 
 use super::{
     convolve::Task,
-    nearest,
+    nearest::Form,
     source::{self, Geometry},
 };
 
 const ARCHITECTURES: [&str; 2] = ["sm_80", "sm_90a"];
 
-fn compile_all(sources: &[(String, String)]) {
+/// What the library puts before a text with tensor maps.
+const MAP: &str = "struct alignas(64) xo_tensor_map {\n    unsigned long long words[16];\n};\n";
+
+fn compile_all(sources: &[(String, String)], architectures: &[&str]) {
     let nvrtc = match Nvrtc::open() {
         Ok(nvrtc) => nvrtc,
         Err(reason) => {
@@ -21,7 +24,7 @@ fn compile_all(sources: &[(String, String)]) {
         }
     };
     for (name, text) in sources {
-        for architecture in ARCHITECTURES {
+        for architecture in architectures {
             if let Err(error) = nvrtc.compile(text, architecture) {
                 panic!("{name} for {architecture}: {error}");
             }
@@ -48,14 +51,11 @@ fn convolutions_compile_in_every_dtype() {
         let (prelude, _) = elements(&[task.dtype, task.dtype, task.dtype], false);
         sources.push((format!("{task:?}"), format!("{prelude}\n{}", source::text(task, &geometry))));
     }
-    compile_all(&sources);
+    compile_all(&sources, &ARCHITECTURES);
 }
 
 #[test]
 fn searches_compile() {
-    let sources = [(2, 1), (4, 2)].map(|(stages, ahead)| {
-        let name = format!("nearest with {stages} stages");
-        (name, nearest::text(stages, ahead))
-    });
-    compile_all(&sources);
+    compile_all(&[("nearest".to_string(), Form::Warps.text())], &ARCHITECTURES);
+    compile_all(&[("nearest on Hopper".to_string(), format!("{MAP}{}", Form::Hopper.text()))], &["sm_90a"]);
 }

@@ -8,13 +8,15 @@
 use std::sync::OnceLock;
 
 use crossover_array::{Array, CustomKernel, DType, Grid, Padding, Shape};
-use crossover_core::custom::{Launches, Work};
+use crossover_core::custom::{Launches, Part, Swizzle, TensorMap, Work};
 
 use super::winners::{Rows, winners as search};
 use crate::Result;
 
 const ORDERED: &str = include_str!("ordered.cuh");
+const ROUND: &str = include_str!("round.cu");
 const NEAREST: &str = include_str!("nearest.cu");
+const NEAREST_HOPPER: &str = include_str!("nearest_hopper.cu");
 const SCAN: &str = include_str!("scan.cu");
 const RESCORE: &str = include_str!("rescore.cu");
 
@@ -81,13 +83,36 @@ pub(super) fn unpacked(entry: u64) -> (u32, f32) {
     (!(entry as u32), score)
 }
 
-/// The CUDA text with so many stages of operands, of which some are fetched ahead.
-pub(super) fn text(stages: usize, ahead: usize) -> String {
-    format!("constexpr int STAGES = {stages}, AHEAD = {ahead};\n{ORDERED}{NEAREST}{SCAN}{RESCORE}")
+/// How queries and items are multiplied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// By warps, which fetch for themselves.
+    Warps,
+    /// By groups of warps, for which the copy engine fetches.
+    Hopper,
+}
+
+impl Form {
+    fn stages(self) -> usize {
+        match self {
+            // 99 KiB of shared memory at least.
+            Form::Warps => 2,
+            Form::Hopper => 4,
+        }
+    }
+
+    /// The CUDA text.
+    pub(super) fn text(self) -> String {
+        let product = match self {
+            Form::Warps => format!("constexpr int AHEAD = 1;\n{NEAREST}"),
+            Form::Hopper => NEAREST_HOPPER.to_string(),
+        };
+        format!("constexpr int STAGES = {};\n{ORDERED}{ROUND}{product}{SCAN}{RESCORE}", self.stages())
+    }
 }
 
 /// The launches for these operands. Scratch memory holds the best of every group, then, where there are many queries, both operands in f16.
-fn launches(queries: &Shape, items: &Shape, stages: usize) -> Launches {
+fn launches(queries: &Shape, items: &Shape, form: Form) -> Launches {
     let (q, n, k) = (queries[0], items[0], queries[1]);
     let tiles = n.div_ceil(TILE);
     let groups = (q * GROUPS * tiles * 8).next_multiple_of(256);
@@ -100,15 +125,25 @@ fn launches(queries: &Shape, items: &Shape, stages: usize) -> Launches {
     }
     // Eight numbers for each thread.
     let round = Grid::covering((q + n) * k / 8, 256).entry("hrr_round").resident(16);
-    let nearest = Grid::new([q.div_ceil(ACROSS) * tiles, 1, 1], [256, 1, 1]);
-    let nearest = nearest.resident(1).shared(stages * STAGE + ALIGN);
+    let across = q.div_ceil(ACROSS);
+    let nearest = match form {
+        Form::Warps => sized(Grid::new([across * tiles, 1, 1], [256, 1, 1])),
+        Form::Hopper => {
+            let map = |at, rows, tile| {
+                TensorMap::new(Part::Scratch(at), DType::F16, &[rows, k], &[tile, 64])
+                    .swizzle(Swizzle::Bytes128)
+            };
+            let grid = sized(Grid::new([across * tiles, 1, 1], [288, 1, 1]));
+            grid.map(map(groups, q, ACROSS)).map(map(groups + rounded_queries, n, TILE))
+        }
+    };
+    let nearest = nearest.resident(1).shared(form.stages() * STAGE + ALIGN);
     let total = groups + rounded_queries + n * k * 2;
-    Launches::from(sized(round)).then(sized(nearest)).then(rescore).scratch(total)
+    Launches::from(sized(round)).then(nearest).then(rescore).scratch(total)
 }
 
-/// Stages of shared memory, and of these fetched ahead, by compute capability: Hopper multiplies while it fetches and has room for it; others have
-/// 99 KiB at least.
-const STAGES: [(u32, usize, usize); 3] = [(80, 2, 1), (90, 4, 2), (100, 2, 1)];
+/// By compute capability.
+const FORMS: [(u32, Form); 3] = [(80, Form::Warps), (90, Form::Hopper), (100, Form::Warps)];
 
 /// The kernel; built once.
 pub(super) fn kernel() -> Result<&'static CustomKernel> {
@@ -135,10 +170,9 @@ pub(super) fn kernel() -> Result<&'static CustomKernel> {
             search(rows(0)?, rows(1)?, output.slice::<u64>()?);
             Ok(())
         });
-    for (capability, stages, ahead) in STAGES {
-        builder = builder.cuda_since(capability, &text(stages, ahead), move |inputs, _| {
-            launches(inputs[0], inputs[1], stages)
-        });
+    for (capability, form) in FORMS {
+        builder = builder
+            .cuda_since(capability, &form.text(), move |inputs, _| launches(inputs[0], inputs[1], form));
     }
     let made = builder.build()?;
     Ok(MADE.get_or_init(|| made))
@@ -184,9 +218,8 @@ mod tests {
     #[test]
     fn launches_ask_for_what_devices_have() {
         let (items, many, few) = (Shape::from([1000, 72]), Shape::from([300, 72]), Shape::from([3, 72]));
-        for (_, stages, ahead) in STAGES {
-            assert!(ahead < stages);
-            let launches = launches(&many, &items, stages);
+        for (_, form) in FORMS {
+            let launches = launches(&many, &items, form);
             assert_eq!(launches.grids().len(), 3);
             // Groups of 64 items, both operands in f16.
             assert_eq!(
@@ -197,8 +230,9 @@ mod tests {
             );
         }
         // 99 KiB is the least that a block can have since 8.0.
-        const { assert!(2 * STAGE + ALIGN <= 99 * 1024 && 4 * STAGE + ALIGN <= 227 * 1024) };
-        let launches = launches(&few, &items, 2);
+        assert!(Form::Warps.stages() * STAGE + ALIGN <= 99 * 1024);
+        assert!(Form::Hopper.stages() * STAGE + ALIGN <= 226 * 1024);
+        let launches = launches(&few, &items, Form::Hopper);
         let entries: Vec<_> = launches.grids().iter().map(|grid| grid.entry_name()).collect();
         assert_eq!(entries, [Some("hrr_scan"), Some("hrr_rescore")]);
     }

@@ -31,3 +31,29 @@ __device__ __forceinline__ unsigned short* rounded_items(unsigned char* scratch,
 {
     return (unsigned short*)((unsigned char*)rounded_queries(scratch, Q, N) + aligned(Q * K * 2));
 }
+
+// Writes the best of each thread's scores of a tile of 128 queries by 256 items: what a product on tensor cores leaves in 256 threads. NaN never wins.
+__device__ __forceinline__ void keep_best(
+    const float (&d)[128], unsigned long long* groups, const long long first_query, const int item_tile, const long long Q, const long long N)
+{
+    const int lane = threadIdx.x % 32, part = lane % 4;
+    const long long row = first_query + threadIdx.x / 32 * 16 + lane / 4;
+    const unsigned column = item_tile * N_TILE + part * 2;
+    const bool is_whole = (long long)(item_tile + 1) * N_TILE <= N;
+    #pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        float best = -__int_as_float(0x7f800000);
+        unsigned at = 0xffffffffu;
+        #pragma unroll
+        for (int j = 0; j < 64; ++j) {
+            const float score = d[j / 2 * 4 + half * 2 + j % 2];
+            const unsigned index = column + j / 2 * 8 + j % 2;
+            if (score > best && (is_whole || index < N)) {
+                best = score;
+                at = index;
+            }
+        }
+        const long long query = row + half * 8;
+        if (query < Q) groups[query * groups_of(N) + item_tile * EACH + part] = ordered(best, at);
+    }
+}

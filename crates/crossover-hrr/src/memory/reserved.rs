@@ -51,6 +51,7 @@ impl Reserved {
         match &self.storage {
             Some(storage) if end <= storage.shape().dims()[0] => {
                 storage.slice(s![self.len..end]).assign(new)?;
+                storage.eval()?;
             }
             // Nothing to keep, and nothing known of what is to come.
             _ if self.len == 0 && end >= capacity => {
