@@ -9,9 +9,9 @@ from . import _native
 from ._native import Layer
 
 __all__ = [
-    "Embedding", "FeedForward", "Layer", "LayerNorm", "Linear", "Mlp", "MultiHeadAttention", "RMSNorm", "TransformerLayer", "attention",
-    "attention_weights", "benchmark_kernel", "cross_entropy", "gelu", "layer_norm", "linear", "linear_gelu", "rms_norm", "rotary", "silu",
-    "softmax", "swiglu",
+    "Embedding", "FeedForward", "Layer", "LayerNorm", "Linear", "Mlp", "MultiHeadAttention", "RMSNorm", "Sequential", "TransformerLayer",
+    "attention", "attention_weights", "benchmark_kernel", "cross_entropy", "gelu", "layer_norm", "linear", "linear_gelu", "rms_norm", "rotary",
+    "silu", "softmax", "swiglu",
 ]
 
 
@@ -152,6 +152,18 @@ def TransformerLayer(size, heads, hidden, /, *, norm_first=True, activation="gel
     """
     options = _options(causal=causal, window=window)
     return _native.nn_transformer_layer((size, heads, hidden), options, norm_first, activation, seed)
+
+
+def Sequential(*layers):  # noqa: N802
+    """Layers one after another; parameters are named by the number of their layer.
+
+    >>> model = xo.nn.Sequential(xo.nn.Linear(4, 8), xo.nn.LayerNorm(8))
+    >>> list(model.parameters())
+    ['0.weight', '0.bias', '1.weight', '1.bias']
+    >>> model(xo.zeros((3, 4), dtype=xo.float32)).shape
+    (3, 8)
+    """
+    return _native.nn_sequential_layer(list(layers))
 
 
 def benchmark_kernel(name, /, *args, num_runs=100, **kwargs):
