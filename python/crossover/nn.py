@@ -3,6 +3,7 @@
 Layers hold parameters with the names that PyTorch's modules use, and read and write safetensors files.
 """
 
+import operator as _operator
 import time as _time
 
 from . import _native
@@ -15,10 +16,27 @@ __all__ = [
 ]
 
 
+def _whole(name, value, least=None):
+    """A whole number, or an error that names the argument."""
+    try:
+        number = _operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} has {value!r}; it takes whole numbers") from None
+    if least is not None and number < least:
+        raise ValueError(f"{name} has {number}; it takes {least} or more")
+    return number
+
+
 def _options(scale=None, causal=False, window=None, bias=None, mask=None, lengths=None, block_size=None, precision=None):
     """The options of attention, by name."""
     if lengths is not None:
-        lengths = [int(length) for length in lengths]
+        lengths = [_whole("lengths", length) for length in lengths]
+    if window is not None:
+        window = tuple(_whole("window", side, 0) for side in window)
+        if len(window) != 2:
+            raise ValueError(f"window is {window}; it takes how many keys before and how many behind")
+    if block_size is not None:
+        block_size = _whole("block_size", block_size, 0)
     return {
         "scale": scale, "causal": causal, "window": window, "bias": bias, "mask": mask, "lengths": lengths, "block_size": block_size,
         "precision": precision,

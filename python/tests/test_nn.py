@@ -41,6 +41,14 @@ def test_what_is_wrong_names_the_argument():
         xo.nn.attention(q, q[:, :3], q[:, :3])
     with pytest.raises(ValueError, match="block_size is 48"):
         xo.nn.attention(q, q, q, block_size=48)
+    with pytest.raises(ValueError, match="block_size has -16"):
+        xo.nn.attention(q, q, q, block_size=-16)
+    with pytest.raises(ValueError, match="window has -1; it takes 0 or more"):
+        xo.nn.attention(q, q, q, window=(-1, 0))
+    with pytest.raises(ValueError, match=r"window is \(3,\)"):
+        xo.nn.attention(q, q, q, window=(3,))
+    with pytest.raises(TypeError, match="lengths has 2.5; it takes whole numbers"):
+        xo.nn.attention(q, q, q, lengths=[3, 2.5])
     with pytest.raises(ValueError, match="weight has the shape"):
         xo.nn.layer_norm(q, xo.ones(3, dtype=xo.float32))
     with pytest.raises(ValueError, match="there is no kernel 'gleu'"):

@@ -37,7 +37,7 @@ pub(super) enum Tiles {
     Large,
     /// 128, where sequences are too short for those.
     Tall,
-    /// 64, where there are few queries, or few heads.
+    /// 64, where there are few queries or heads, or where heads are wide.
     Low,
 }
 
@@ -48,9 +48,10 @@ const BUSY: usize = 132;
 
 impl Tiles {
     pub(super) fn new(dims: &Dims, band: Band) -> Tiles {
+        let blocks = dims.batch * dims.heads * dims.queries.div_ceil(128);
         if dims.queries >= FEW && dims.seen(band) >= FEW {
             Tiles::Large
-        } else if dims.queries > 64 && dims.batch * dims.heads * dims.queries.div_ceil(128) >= BUSY {
+        } else if dims.queries > 64 && dims.head_size <= 64 && blocks >= BUSY {
             Tiles::Tall
         } else {
             Tiles::Low
