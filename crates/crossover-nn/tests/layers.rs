@@ -56,7 +56,7 @@ fn a_forward_pass_is_one_plan() {
     // Attention reads queries, keys and values where their projection leaves them, and the last projection its results.
     assert!(!text.contains("copy"), "{text}");
     let kernels = text.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).count();
-    assert!(kernels <= 10, "{text}");
+    assert!(kernels <= 11, "{text}");
 }
 
 #[test]
