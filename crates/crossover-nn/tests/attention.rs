@@ -183,6 +183,10 @@ fn cases() -> Vec<(&'static str, Case)> {
         ("bias and mask", Case { bias: Some([1, 1, 37, 150]), mask: Some([1, 1, 37, 150]), ..base() }),
         ("negative scale", Case { scale: Some(-0.7), ..base() }),
         ("no scale", Case { scale: Some(0.0), ..base() }),
+        (
+            "a scale below the smallest f32",
+            Case { scale: Some(1e-60), mask: Some([2, 1, 37, 150]), ..base() },
+        ),
         ("small blocks", Case { block: Some(16), causal: true, ..Case::new([1, 1, 90, 8], 1, 90) }),
     ]
 }

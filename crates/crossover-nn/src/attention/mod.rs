@@ -260,7 +260,7 @@ impl Attention {
         }
         let (q, kv) = (q.1, kv.1);
         let size = q.shape().dims()[4];
-        let out = if size.is_multiple_of(8) && self.scale.is_none_or(|scale| scale > 0.0) {
+        let out = if size.is_multiple_of(8) && self.scaled(size) > 0.0 {
             check_dtypes([("q", q), ("k", kv), ("v", kv)]).and_then(|()| {
                 let layout = Layout::Rows(parts);
                 let dims = Dims::new(layout, q.shape(), kv.shape(), kv.shape())?;
