@@ -72,7 +72,7 @@ class Kernel:
             self.entries.append(entry)
 
     def ready(self, q, k, v, out):
-        """A function that queues the launches on the current stream."""
+        """A function that queues the launches on the current stream. Operands that are joined are one tensor, three times."""
         scratch = torch.empty(max(1, self.program["scratch"]), dtype=torch.uint8, device="cuda")
         tensors = [q, k, v, out] + ([scratch] if self.program["scratch"] else [])
         parts = {"Operand(0)": q, "Operand(1)": k, "Operand(2)": v, "Result": out}
@@ -117,14 +117,23 @@ def tensor_map(tensor, dims, strides, tile):
 
 
 def error(got, q, k, v, causal):
-    """The relative error of the first batch and head against float64."""
-    q, k, v, got = (x[0, 0].double() for x in (q, k, v, got))
-    scores = q @ k.T / math.sqrt(q.shape[-1])
-    if causal:
-        hidden = torch.ones_like(scores, dtype=torch.bool).triu(1 + k.shape[0] - q.shape[0])
-        scores.masked_fill_(hidden, -math.inf)
-    want = torch.softmax(scores, -1) @ v
-    return ((got - want).norm() / want.norm()).item()
+    """The relative error of the first and of the last head against float64."""
+    apart = size = 0.0
+    for at in ((0, 0), (-1, -1)):
+        one, keys, values, result = (x[at].double() for x in (q, k, v, got))
+        scores = one @ keys.T / math.sqrt(one.shape[-1])
+        if causal:
+            hidden = torch.ones_like(scores, dtype=torch.bool).triu(1 + keys.shape[0] - one.shape[0])
+            scores.masked_fill_(hidden, -math.inf)
+        want = torch.softmax(scores, -1) @ values
+        apart += (result - want).square().sum().item()
+        size += want.square().sum().item()
+    return math.sqrt(apart / size)
+
+
+def distance(got, other):
+    """How far two results are apart, all of them, relative to the second."""
+    return ((got.float() - other.float()).norm() / other.float().norm()).item()
 
 
 def busy_milliseconds(call, delay=[]):
@@ -189,21 +198,35 @@ def main():
         batch, heads, queries, keys, size = case["shape"]
         dtype, causal = DTYPES[case["dtype"]], case["causal"]
         name = f"{'tf32' if case['tf32'] else case['dtype']} {batch}x{heads}x{queries}x{size}" + (f" of {keys}" if keys != queries else "")
-        name += " causal" if causal else ""
+        name += (" causal" if causal else "") + (" joined" if case["joined"] else "")
         try:
             make = lambda length: torch.randn(batch, heads, length, size, device="cuda").to(dtype)
             q, k, v = make(queries), make(keys), make(keys)
             out = torch.full_like(q, math.nan)
-            calls = {"ours": Kernel(folder, case).ready(q, k, v, out)}
+            operands, result = (q, k, v), out
+            if case["joined"]:
+                # As one projection of all three leaves them: PyTorch gets views, and so is what we write.
+                joined = torch.stack([x.transpose(1, 2) for x in (q, k, v)], 2)
+                q, k, v = joined.permute(2, 0, 3, 1, 4)
+                result = torch.full((batch, queries, heads, size), math.nan, device="cuda", dtype=dtype)
+                operands, out = (joined, joined, joined), result.transpose(1, 2)
+            calls = {"ours": Kernel(folder, case).ready(*operands, result)}
             calls["ours"]()
             torch.cuda.synchronize()
-            errors = {"ours": error(out, q, k, v, causal)}
+            if not out.isfinite().all():
+                raise RuntimeError("results were left unwritten")
+            errors, apart = {"ours": error(out, q, k, v, causal)}, {}
             for label, backend in BACKENDS.items():
                 try:
                     calls[label] = peer(backend, q, k, v, causal)
                     errors[label] = error(calls[label](), q, k, v, causal)
+                    apart[label] = distance(out, calls[label]())
                 except RuntimeError:
                     calls.pop(label, None)
+            # Other libraries, cuDNN among them, say what is right for every element: two right results are as far apart as both are wrong.
+            most = {label: 2 * (errors["ours"] + errors[label]) for label in apart}
+            if any(not apart[label] <= most[label] for label in apart):
+                raise RuntimeError(f"too far from other results: {apart}, errors {errors}")
             rounds = {label: [] for label in calls}
             for _ in range(3):
                 for label, call in calls.items():
@@ -213,7 +236,7 @@ def main():
             work = 4 * batch * heads * queries * keys * size * (0.5 if causal else 1)
             texts = [f"{label} {value:.4f} ms {work / value / 1e9:.0f} TF err {errors[label]:.1e}" for label, value in times.items()]
             print(f"{name:30} ratio {best / times['ours']:.2f} | " + " | ".join(texts), flush=True)
-            rows.append({"name": name, "TFLOP": work / 1e12, "ms": times, "error": errors})
+            rows.append({"name": name, "TFLOP": work / 1e12, "ms": times, "error": errors, "apart": apart})
         except Exception as problem:
             print(f"{name:30} FAILED {problem!r}"[:400], flush=True)
     if "--json" in sys.argv:

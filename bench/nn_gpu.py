@@ -203,7 +203,7 @@ def main():
         if path:
             with open(path) as file:
                 document[name] = json.load(file)
-    for part in (seed_functions, long_attention, lambda: model(left), layers):
+    for part in (seed_functions, long_attention, layers, lambda: model(left)):
         try:
             found = part()
             document["peers"].update(found)

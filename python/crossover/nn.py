@@ -3,22 +3,40 @@
 Layers hold parameters with the names that PyTorch's modules use, and read and write safetensors files.
 """
 
+import operator as _operator
 import time as _time
 
 from . import _native
 from ._native import Layer
 
 __all__ = [
-    "Embedding", "FeedForward", "Layer", "LayerNorm", "Linear", "Mlp", "MultiHeadAttention", "RMSNorm", "TransformerLayer", "attention",
-    "attention_weights", "benchmark_kernel", "cross_entropy", "gelu", "layer_norm", "linear", "linear_gelu", "rms_norm", "rotary", "silu",
-    "softmax", "swiglu",
+    "Embedding", "FeedForward", "Layer", "LayerNorm", "Linear", "Mlp", "MultiHeadAttention", "RMSNorm", "Sequential", "TransformerLayer",
+    "attention", "attention_weights", "benchmark_kernel", "cross_entropy", "gelu", "layer_norm", "linear", "linear_gelu", "rms_norm", "rotary",
+    "silu", "softmax", "swiglu",
 ]
+
+
+def _whole(name, value, least=None):
+    """A whole number, or an error that names the argument."""
+    try:
+        number = _operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} has {value!r}; it takes whole numbers") from None
+    if least is not None and number < least:
+        raise ValueError(f"{name} has {number}; it takes {least} or more")
+    return number
 
 
 def _options(scale=None, causal=False, window=None, bias=None, mask=None, lengths=None, block_size=None, precision=None):
     """The options of attention, by name."""
     if lengths is not None:
-        lengths = [int(length) for length in lengths]
+        lengths = [_whole("lengths", length) for length in lengths]
+    if window is not None:
+        window = tuple(_whole("window", side, 0) for side in window)
+        if len(window) != 2:
+            raise ValueError(f"window is {window}; it takes how many keys before and how many behind")
+    if block_size is not None:
+        block_size = _whole("block_size", block_size, 0)
     return {
         "scale": scale, "causal": causal, "window": window, "bias": bias, "mask": mask, "lengths": lengths, "block_size": block_size,
         "precision": precision,
@@ -152,6 +170,18 @@ def TransformerLayer(size, heads, hidden, /, *, norm_first=True, activation="gel
     """
     options = _options(causal=causal, window=window)
     return _native.nn_transformer_layer((size, heads, hidden), options, norm_first, activation, seed)
+
+
+def Sequential(*layers):  # noqa: N802
+    """Layers one after another; parameters are named by the number of their layer.
+
+    >>> model = xo.nn.Sequential(xo.nn.Linear(4, 8), xo.nn.LayerNorm(8))
+    >>> list(model.parameters())
+    ['0.weight', '0.bias', '1.weight', '1.bias']
+    >>> model(xo.zeros((3, 4), dtype=xo.float32)).shape
+    (3, 8)
+    """
+    return _native.nn_sequential_layer(list(layers))
 
 
 def benchmark_kernel(name, /, *args, num_runs=100, **kwargs):

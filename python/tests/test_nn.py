@@ -1,5 +1,9 @@
 """Neural networks against NumPy."""
 
+import ast
+import inspect
+import pathlib
+
 import numpy as np
 import pytest
 
@@ -37,6 +41,14 @@ def test_what_is_wrong_names_the_argument():
         xo.nn.attention(q, q[:, :3], q[:, :3])
     with pytest.raises(ValueError, match="block_size is 48"):
         xo.nn.attention(q, q, q, block_size=48)
+    with pytest.raises(ValueError, match="block_size has -16"):
+        xo.nn.attention(q, q, q, block_size=-16)
+    with pytest.raises(ValueError, match="window has -1; it takes 0 or more"):
+        xo.nn.attention(q, q, q, window=(-1, 0))
+    with pytest.raises(ValueError, match=r"window is \(3,\)"):
+        xo.nn.attention(q, q, q, window=(3,))
+    with pytest.raises(TypeError, match="lengths has 2.5; it takes whole numbers"):
+        xo.nn.attention(q, q, q, lengths=[3, 2.5])
     with pytest.raises(ValueError, match="weight has the shape"):
         xo.nn.layer_norm(q, xo.ones(3, dtype=xo.float32))
     with pytest.raises(ValueError, match="there is no kernel 'gleu'"):
@@ -72,5 +84,37 @@ def test_layers_move_through_files(tmp_path):
     assert other.parameters()["norm1.weight"].dtype == xo.bfloat16
 
 
+def test_layers_stand_in_a_row(tmp_path):
+    make = lambda seed: xo.nn.Sequential(xo.nn.Linear(16, 8, seed=seed), xo.nn.TransformerLayer(8, 2, 16, seed=seed))
+    first, second = make(1), make(2)
+    x = xo.asarray(numbers(2, 5, 16))
+    first.save(tmp_path / "all.safetensors")
+    second.load(tmp_path / "all.safetensors")
+    assert np.array_equal(np.asarray(first(x)), np.asarray(second(x))) and first.size == 16 * 8 + 8 + xo.nn.TransformerLayer(8, 2, 16).size
+    # Layers are the caller's still.
+    inner = xo.nn.Linear(3, 3)
+    both = xo.nn.Sequential(inner, xo.nn.Sequential(inner))
+    inner.set_parameters({"weight": 2 * np.eye(3, dtype=np.float32), "bias": np.zeros(3, np.float32)})
+    assert np.array_equal(np.asarray(both(np.ones(3, np.float32))), [4, 4, 4])
+    assert list(both.parameters()) == ["0.weight", "0.bias", "1.0.weight", "1.0.bias"]
+    with pytest.raises(TypeError):
+        xo.nn.Sequential(3)
+
+
 def test_kernels_are_timed():
     assert 0 < xo.nn.benchmark_kernel("gelu", xo.asarray(numbers(64, 64)), num_runs=5) < 10
+
+
+def test_the_stub_says_what_there_is():
+    stub = ast.parse(pathlib.Path(xo.nn.__file__).with_suffix(".pyi").read_text())
+    told = {node.name: node for node in stub.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    assert sorted(told) == sorted(xo.nn.__all__)
+    for name, node in told.items():
+        if isinstance(node, ast.ClassDef):
+            methods = {one.name for one in node.body if isinstance(one, ast.FunctionDef)}
+            assert methods == {one for one in dir(xo.nn.Layer) if not one.startswith("_")} | {"__call__"}
+            continue
+        arguments = node.args
+        extra = [one for one in (arguments.vararg, arguments.kwarg) if one]
+        names = [one.arg for one in arguments.posonlyargs + arguments.args + arguments.kwonlyargs + extra]
+        assert sorted(names) == sorted(inspect.signature(getattr(xo.nn, name)).parameters), name

@@ -17,7 +17,8 @@ use crossover_plan::{
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Batch, heads, queries, keys, head size; dtype; whether causal; whether TF32.
+/// Batch, heads, queries, keys, head size; dtype; whether causal; whether TF32. Those with as many queries as keys below [`SHORT`] are
+/// also called with q, k and v side by side, as a projection leaves them.
 const CASES: &[([usize; 5], DType, bool, bool)] = &[
     ([4, 16, 4096, 4096, 128], DType::BF16, false, false),
     ([4, 16, 4096, 4096, 128], DType::BF16, true, false),
@@ -34,6 +35,8 @@ const CASES: &[([usize; 5], DType, bool, bool)] = &[
     ([4, 16, 2048, 2048, 128], DType::F32, false, false),
     ([4, 16, 2048, 2048, 128], DType::F32, false, true),
 ];
+
+const SHORT: usize = 256;
 
 fn launches_json(launches: &Launches) -> String {
     let mut out = format!("{{\"scratch\": {}, \"launches\": [", launches.scratch_bytes());
@@ -83,24 +86,32 @@ fn main() -> Result<()> {
     let folder = PathBuf::from(std::env::args().nth(1).ok_or("attention_texts FOLDER")?);
     fs::create_dir_all(&folder)?;
     let mut all = Vec::new();
-    for (at, &([batch, heads, queries, keys, size], dtype, causal, tf32)) in CASES.iter().enumerate() {
-        let q = Array::zeros_dtype([batch, heads, queries, size], dtype);
-        let k = Array::zeros_dtype([batch, heads, keys, size], dtype);
+    for &([batch, heads, queries, keys, size], dtype, causal, tf32) in CASES {
         let mut options = Attention::new().precision(if tf32 { Precision::Tf32 } else { Precision::Exact });
         if causal {
             options = options.causal();
         }
-        let call = call_of(&options.call(&q, &k, &k))?;
-        let CallOp::Custom(kernel) = &call.op else { continue };
-        let shapes: Vec<&Shape> = call.operands.iter().map(|operand| &operand.layout.shape).collect();
-        let Some((_, launches)) = kernel.program(90, &shapes, &call.layout.shape)? else { continue };
-        let text = calls::texts_since(&call, 90).pop().ok_or("there is no text")?;
-        fs::write(folder.join(format!("{at}.cu")), text)?;
-        all.push(format!(
-            "{{\"file\": \"{at}.cu\", \"shape\": [{batch}, {heads}, {queries}, {keys}, {size}], \"dtype\": \"{dtype}\", \
-             \"causal\": {causal}, \"tf32\": {tf32}, \"program\": {}}}",
-            launches_json(&launches)
-        ));
+        let q = Array::zeros_dtype([batch, heads, queries, size], dtype);
+        let k = Array::zeros_dtype([batch, heads, keys, size], dtype);
+        let mut calls = vec![(false, options.call(&q, &k, &k))];
+        if queries == keys && keys < SHORT {
+            let joined = Array::zeros_dtype([batch, queries, 3, heads, size], dtype);
+            calls.push((true, options.call_joined(&joined)));
+        }
+        for (joined, out) in calls {
+            let call = call_of(&out)?;
+            let CallOp::Custom(kernel) = &call.op else { continue };
+            let shapes: Vec<&Shape> = call.operands.iter().map(|operand| &operand.layout.shape).collect();
+            let Some((_, launches)) = kernel.program(90, &shapes, &call.layout.shape)? else { continue };
+            let text = calls::texts_since(&call, 90).pop().ok_or("there is no text")?;
+            let file = format!("{}.cu", all.len());
+            fs::write(folder.join(&file), text)?;
+            all.push(format!(
+                "{{\"file\": \"{file}\", \"shape\": [{batch}, {heads}, {queries}, {keys}, {size}], \"dtype\": \"{dtype}\", \
+                 \"causal\": {causal}, \"tf32\": {tf32}, \"joined\": {joined}, \"program\": {}}}",
+                launches_json(&launches)
+            ));
+        }
     }
     fs::write(folder.join("texts.json"), format!("[{}]\n", all.join(",\n")))?;
     println!("{} texts in {}", all.len(), folder.display());

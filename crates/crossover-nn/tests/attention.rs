@@ -140,6 +140,15 @@ fn check(name: &str, case: &Case, dtype: DType, bound: f64) {
     assert_eq!((out.dtype(), out.shape().dims()), (dtype, &case.q[..]), "{name}");
     let error = apart(&wide(&out), &want);
     assert!(error < bound, "{name} {dtype}: {error:e}");
+    // Rows as projections leave them are read where they are, and give the same bits.
+    let rows = |x: &Array| x.swap_axes(1, 2).expand_dims(2);
+    let pairs = Array::concat(&[&rows(&k), &rows(&v)], 2);
+    let beside = options.call_pairs(&q.swap_axes(1, 2), &pairs).swap_axes(1, 2);
+    assert_eq!(wide(&beside), wide(&out), "{name} {dtype}: of pairs");
+    if case.q == case.k {
+        let joined = options.call_joined(&Array::concat(&[&rows(&q), &pairs], 2));
+        assert_eq!(wide(&joined.swap_axes(1, 2)), wide(&out), "{name} {dtype}: of rows that are joined");
+    }
     let (again, lse) = options.call_with_lse(&q, &k, &v);
     assert_eq!(again.dtype(), dtype);
     assert!(apart(&wide(&again), &want) < bound, "{name} {dtype} with log-sum-exps");
@@ -174,6 +183,10 @@ fn cases() -> Vec<(&'static str, Case)> {
         ("bias and mask", Case { bias: Some([1, 1, 37, 150]), mask: Some([1, 1, 37, 150]), ..base() }),
         ("negative scale", Case { scale: Some(-0.7), ..base() }),
         ("no scale", Case { scale: Some(0.0), ..base() }),
+        (
+            "a scale below the smallest f32",
+            Case { scale: Some(1e-60), mask: Some([2, 1, 37, 150]), ..base() },
+        ),
         ("small blocks", Case { block: Some(16), causal: true, ..Case::new([1, 1, 90, 8], 1, 90) }),
     ]
 }

@@ -53,6 +53,10 @@ fn a_forward_pass_is_one_plan() {
     let text = layer("pre", Norm::Pre).forward(&all["pre.x"]).explain().unwrap();
     assert!(text.contains("attention"), "{text}");
     assert!(text.starts_with("plan: "), "{text}");
+    // Attention reads queries, keys and values where their projection leaves them, and the last projection its results.
+    assert!(!text.contains("copy"), "{text}");
+    let kernels = text.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).count();
+    assert!(kernels <= 11, "{text}");
 }
 
 #[test]

@@ -28,6 +28,9 @@ fn calls_of(dtype: DType, size: usize) -> Vec<(String, Array)> {
         named("plain", plain().call(&long, &long, &long)),
         named("few queries", plain().call(&few, &long, &long)),
     ];
+    let joined = |batch| Array::zeros_dtype([batch, 128, 3, 4, size], dtype);
+    out.push(named("short", plain().call_joined(&joined(40))));
+    out.push(named("short, few", plain().call_joined(&joined(1))));
     if size == 64 {
         out.push(named("tf32", plain().precision(Precision::Tf32).causal().call(&long, &long, &long)));
         out.push(named("bias", plain().bias(&bias).call(&long, &long, &long)));

@@ -17,7 +17,7 @@ use half::{bf16, f16, slice::HalfFloatSliceExt};
 use super::{
     panel,
     scratch::Scratch,
-    shape::{Band, Dims},
+    shape::{Band, Dims, Layout, Lines},
     simd::{Loops, STRIP, SUMS},
 };
 
@@ -43,6 +43,7 @@ pub(super) fn queries(heads: usize, queries: usize) -> usize {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Settings {
     pub(super) scale: f32,
+    pub(super) layout: Layout,
     pub(super) band: Band,
     /// Keys of a block.
     pub(super) keys: usize,
@@ -66,24 +67,55 @@ pub(super) enum Bias {
 
 /// Elements that can be widened.
 trait Wide: Element {
-    /// Them as `f32`: where they are, if they are that already, or in `room`, which is as long then.
-    fn widened<'a>(from: &'a [Self], room: &'a mut [f32]) -> &'a [f32];
+    /// So many rows of `size` elements, from a row on and `step` rows apart, as `f32`: where they are, if they are that already, or in
+    /// `room`, which has space for them then.
+    fn widened<'a>(
+        from: &'a [Self],
+        rows: (usize, usize, usize),
+        size: usize,
+        room: &'a mut [f32],
+    ) -> panel::Rows<'a>;
     fn narrow(from: f32) -> Self;
 }
 
 impl Wide for f32 {
-    fn widened<'a>(from: &'a [f32], _: &'a mut [f32]) -> &'a [f32] {
-        from
+    fn widened<'a>(
+        from: &'a [f32],
+        (first, step, many): (usize, usize, usize),
+        size: usize,
+        _: &'a mut [f32],
+    ) -> panel::Rows<'a> {
+        panel::Rows { numbers: &from[first * size..], many, size, stride: step * size }
     }
     fn narrow(from: f32) -> f32 {
         from
     }
 }
 
+/// As [`Wide::widened`], for elements of 16 bits.
+fn converted<'a, T>(
+    from: &'a [T],
+    (first, step, many): (usize, usize, usize),
+    size: usize,
+    room: &'a mut [f32],
+) -> panel::Rows<'a>
+where
+    [T]: HalfFloatSliceExt,
+{
+    for (at, room) in room.chunks_exact_mut(size).take(many).enumerate() {
+        from[(first + at * step) * size..][..size].convert_to_f32_slice(room);
+    }
+    panel::Rows { numbers: room, many, size, stride: size }
+}
+
 impl Wide for f16 {
-    fn widened<'a>(from: &'a [f16], room: &'a mut [f32]) -> &'a [f32] {
-        from.convert_to_f32_slice(room);
-        room
+    fn widened<'a>(
+        from: &'a [f16],
+        rows: (usize, usize, usize),
+        size: usize,
+        room: &'a mut [f32],
+    ) -> panel::Rows<'a> {
+        converted(from, rows, size, room)
     }
     fn narrow(from: f32) -> f16 {
         f16::from_f32(from)
@@ -91,9 +123,13 @@ impl Wide for f16 {
 }
 
 impl Wide for bf16 {
-    fn widened<'a>(from: &'a [bf16], room: &'a mut [f32]) -> &'a [f32] {
-        from.convert_to_f32_slice(room);
-        room
+    fn widened<'a>(
+        from: &'a [bf16],
+        rows: (usize, usize, usize),
+        size: usize,
+        room: &'a mut [f32],
+    ) -> panel::Rows<'a> {
+        converted(from, rows, size, room)
     }
     fn narrow(from: f32) -> bf16 {
         bf16::from_f32(from)
@@ -159,7 +195,8 @@ pub(super) fn attend(
 
 fn piece<T: Wide>(inputs: &Inputs<'_>, output: &mut Output<'_>, settings: &Settings) -> Result<()> {
     let wrong = |what: String| crossover_core::Error::Value { op: "attention", what };
-    let dims = Dims::new(&inputs.shape(0), &inputs.shape(1), &inputs.shape(2)).map_err(wrong)?;
+    let dims =
+        Dims::new(settings.layout, &inputs.shape(0), &inputs.shape(1), &inputs.shape(2)).map_err(wrong)?;
     let strides = strides(inputs.shape(3).dims());
     let extra = match settings.bias {
         Bias::None => Extra::None,
@@ -241,6 +278,9 @@ struct Rows {
 impl<T: Wide> Call<'_, T> {
     /// Computes `count` rows from `start` on, and hands each on with its log-sum-exp.
     fn rows(&self, start: usize, count: usize, give: &mut dyn FnMut(usize, &[f32], f32)) {
+        if count == 0 {
+            return;
+        }
         let sizes = self.sizes();
         let mut scratch = Scratch::take(sizes.iter().sum());
         let mut parts = scratch.parts(sizes).into_iter();
@@ -255,21 +295,28 @@ impl<T: Wide> Call<'_, T> {
             scores: next(),
             wide: next(),
         };
-        let (mut row, end) = (start, start + count);
-        while row < end {
-            let query = row % self.dims.queries;
-            let many = QUERIES.min(end - row).min(self.dims.queries - query);
-            self.pass(&mut block, row / self.dims.queries, query, many);
-            for i in 0..many {
-                let sum: f32 = block.sums[i * SUMS..][..SUMS].iter().sum();
-                let values = &mut block.out[i * self.padded()..][..self.dims.head_size];
-                // A row that has seen nothing has zeros already.
-                let factor = if sum == 0.0 { 0.0 } else { 1.0 / sum };
-                values.iter_mut().for_each(|x| *x *= factor);
-                let log_sum = if sum == 0.0 { f32::NEG_INFINITY } else { block.largest[i] * LN_2 + sum.ln() };
-                give(row + i, values, log_sum);
+        // Heads whose results lie side by side, at each place; `start` and `count` are multiples of them.
+        let inside = self.dims.out.step;
+        let outside = self.dims.heads / inside;
+        let (mut place, end) = (start / inside, (start + count) / inside);
+        while place < end {
+            let (both, query) = (place / self.dims.queries, place % self.dims.queries);
+            let many = QUERIES.min(end - place).min(self.dims.queries - query);
+            for head in 0..inside {
+                let (batch, head) = (both / outside, both % outside + head);
+                self.pass(&mut block, [batch, head], query, many);
+                for i in 0..many {
+                    let sum: f32 = block.sums[i * SUMS..][..SUMS].iter().sum();
+                    let values = &mut block.out[i * self.padded()..][..self.dims.head_size];
+                    // A row that has seen nothing has zeros already.
+                    let factor = if sum == 0.0 { 0.0 } else { 1.0 / sum };
+                    values.iter_mut().for_each(|x| *x *= factor);
+                    let log_sum =
+                        if sum == 0.0 { f32::NEG_INFINITY } else { block.largest[i] * LN_2 + sum.ln() };
+                    give(self.dims.out.row(batch, head, query + i), values, log_sum);
+                }
             }
-            row += many;
+            place += many;
         }
     }
 
@@ -288,30 +335,28 @@ impl<T: Wide> Call<'_, T> {
     }
 
     /// Lets all blocks of keys pass by queries of a head.
-    fn pass(&self, block: &mut Block<'_>, both: usize, query: usize, many: usize) {
+    fn pass(&self, block: &mut Block<'_>, [batch, head]: [usize; 2], query: usize, many: usize) {
         let (dims, band) = (&self.dims, &self.settings.band);
-        let (batch, head) = (both / dims.heads, both % dims.heads);
         let length = self.lengths.map_or(dims.keys, |all| (all[batch].max(0) as usize).min(dims.keys));
         let rows = Rows { batch, head, query, length };
         let size = dims.head_size;
-        let from = (both * dims.queries + query) * size;
         let whole = many.next_multiple_of(STRIP);
         let scale = self.settings.scale * LOG2_E;
-        let room = block.wide.get_mut(..many * size).unwrap_or_default();
-        let given = T::widened(&self.q[from..from + many * size], room);
-        block.q.iter_mut().zip(given).for_each(|(q, x)| *q = x * scale);
+        let given = T::widened(self.q, (dims.q.row(batch, head, query), dims.q.step, many), size, block.wide);
+        for (at, row) in block.q.chunks_exact_mut(size).take(many).enumerate() {
+            row.iter_mut().zip(given.row(at)).for_each(|(q, x)| *q = x * scale);
+        }
         block.q[many * size..whole * size].fill(0.0);
         block.out[..whole * self.padded()].fill(0.0);
         block.largest[..whole].fill(f32::NEG_INFINITY);
         block.sums[..whole * SUMS].fill(0.0);
         let low = band.keys(dims, query, length).start;
         let high = band.keys(dims, query + many - 1, length).end;
-        let start = (batch * (dims.heads / dims.group) + head / dims.group) * dims.keys;
         // Blocks start at the same keys for all queries, so that a query's sums do not depend on those beside it.
         let mut first = low / self.settings.keys * self.settings.keys;
         while first < high {
             let count = self.settings.keys.min(high - first);
-            self.fetch(block, start + first, count);
+            self.fetch(block, [batch, head / dims.group, first], count);
             for strip in (0..many).step_by(STRIP) {
                 self.strip(block, &rows, strip..many.min(strip + STRIP), first..first + count);
             }
@@ -320,12 +365,12 @@ impl<T: Wide> Call<'_, T> {
     }
 
     /// Makes a block of keys and values ready. What is beyond the last weighs nothing, but is a number.
-    fn fetch(&self, block: &mut Block<'_>, row: usize, count: usize) {
-        let (size, wide) = (self.dims.head_size, self.loops.columns());
-        let range = row * size..(row + count) * size;
-        let room = block.wide.get_mut(..range.len()).unwrap_or_default();
-        panel::keys(T::widened(&self.k[range.clone()], room), size, block.keys, wide);
-        panel::values(T::widened(&self.v[range], room), size, block.values, wide, self.settings.keys);
+    fn fetch(&self, block: &mut Block<'_>, [batch, head, key]: [usize; 3], count: usize) {
+        let (dims, wide) = (&self.dims, self.loops.columns());
+        let rows = |lines: Lines| (lines.row(batch, head, key), lines.step, count);
+        panel::keys(T::widened(self.k, rows(dims.k), dims.head_size, block.wide), block.keys, wide);
+        let values = T::widened(self.v, rows(dims.v), dims.head_size, block.wide);
+        panel::values(values, block.values, wide, self.settings.keys);
     }
 
     /// Scores, weights and weighted values of a strip of queries and a block of keys.

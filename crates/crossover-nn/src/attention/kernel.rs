@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use crossover_core::{
-    DType, Shape,
+    DType,
     custom::{Builder, CustomKernel, Work},
 };
 use parking_lot::Mutex;
@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::{
     cpu::{self, Bias, Settings},
-    shape::{Band, Dims, check_bias},
+    shape::{Band, Dims, Layout, check_bias},
     text::{self, Form, Shape4, Text},
 };
 
@@ -19,14 +19,44 @@ use super::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Kind {
     pub(super) what: Shape4,
+    pub(super) layout: Layout,
     pub(super) band: Band,
     /// Bits of the scale.
     pub(super) scale: u32,
     /// Keys of a block on the CPU.
     pub(super) keys: usize,
     pub(super) head_size: usize,
-    /// Whether a tile has few queries, so that Hopper's large tiles would be empty.
-    pub(super) few: bool,
+    /// Rows of the tiles that fit.
+    pub(super) tiles: Tiles,
+}
+
+/// How many queries a tile of 16-bit elements has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Tiles {
+    /// As many as Hopper's own instructions want.
+    Large,
+    /// 128, where sequences are too short for those.
+    Tall,
+    /// 64, where there are few queries or heads, or where heads are wide.
+    Low,
+}
+
+/// Queries, or keys that one sees, below which Hopper's large tiles do not pay.
+const FEW: usize = 512;
+/// Tall tiles that keep a large device busy.
+const BUSY: usize = 132;
+
+impl Tiles {
+    pub(super) fn new(dims: &Dims, band: Band) -> Tiles {
+        let blocks = dims.batch * dims.heads * dims.queries.div_ceil(128);
+        if dims.queries >= FEW && dims.seen(band) >= FEW {
+            Tiles::Large
+        } else if dims.queries > 64 && dims.head_size <= 64 && blocks >= BUSY {
+            Tiles::Tall
+        } else {
+            Tiles::Low
+        }
+    }
 }
 
 /// Kernels kept at most; a call whose kernel is not there makes it again.
@@ -48,9 +78,10 @@ pub(super) fn kernel(kind: &Kind) -> crossover_core::Result<CustomKernel> {
 }
 
 fn make(kind: Kind) -> crossover_core::Result<CustomKernel> {
-    let Kind { what, band, .. } = kind;
+    let Kind { what, layout, band, .. } = kind;
     let settings = Settings {
         scale: f32::from_bits(kind.scale),
+        layout,
         band,
         keys: kind.keys,
         packed: what.packed,
@@ -72,21 +103,28 @@ fn make(kind: Kind) -> crossover_core::Result<CustomKernel> {
     }
     let builder = builder
         .shape(move |shapes| {
-            let dims = Dims::new(shapes[0], shapes[1], shapes[2])?;
+            let dims = Dims::new(layout, shapes[0], shapes[1], shapes[2])?;
             match what.bias {
                 Bias::None => {}
                 Bias::Added => check_bias("bias", shapes[3], &dims)?,
                 Bias::Mask => check_bias("mask", shapes[3], &dims)?,
             }
-            let width = dims.head_size + usize::from(what.packed);
-            Ok(Shape::from([dims.batch, dims.heads, dims.queries, width]))
+            Ok(dims.result(layout, dims.head_size + usize::from(what.packed)))
         })
-        .pieces(|_, out| match *out.dims() {
-            [batch, heads, queries, width] => cpu::queries(batch * heads, queries) * width.max(1),
+        .pieces(move |_, out| match (layout, out.dims()) {
+            (Layout::Heads, &[batch, heads, queries, width]) => {
+                cpu::queries(batch * heads, queries) * width.max(1)
+            }
+            // All heads of a few queries lie together.
+            (Layout::Rows(_), &[batch, queries, heads, width]) => {
+                cpu::queries(batch, queries) * (heads * width).max(1)
+            }
             _ => out.size().max(1),
         })
         .work(move |inputs, _| {
-            let Ok(dims) = Dims::new(inputs[0], inputs[1], inputs[2]) else { return Work::default() };
+            let Ok(dims) = Dims::new(layout, inputs[0], inputs[1], inputs[2]) else {
+                return Work::default();
+            };
             let scores = (dims.rows() * dims.seen(band)) as u64;
             Work { products: 4 * scores * dims.head_size as u64, functions: scores, ..Work::default() }
         })
@@ -102,7 +140,7 @@ fn variant(builder: Builder, since: u32, text: Text, kind: Kind) -> Builder {
     builder.cuda_since(since, &text.source(), move |inputs, _| {
         // Shapes have been looked at by the shape rule. Were they wrong all the same, no threads would be an error, where no blocks
         // would leave the result unwritten.
-        match Dims::new(inputs[0], inputs[1], inputs[2]) {
+        match Dims::new(kind.layout, inputs[0], inputs[1], inputs[2]) {
             Ok(dims) => text.launches(inputs, &dims, kind.band, scale),
             Err(_) => crossover_core::custom::Grid::new([1, 1, 1], [0, 1, 1]).into(),
         }
@@ -119,7 +157,7 @@ pub(super) fn sources(kind: &Kind) -> Vec<(u32, Text)> {
     for (since, room) in ROOM {
         let on_hopper = since == 90 && what.dtype != DType::F32 && what.bias == Bias::None && !what.lengths;
         let hopper = Form::Hopper { consumers: if kind.head_size <= 64 { 3 } else { 2 } };
-        let own = (on_hopper && !what.splits && !kind.few).then_some(hopper);
+        let own = (on_hopper && !what.splits && kind.tiles == Tiles::Large).then_some(hopper);
         let others: &[Form] = match what.dtype {
             DType::F32 if !what.tf32 => exact_forms(kind.head_size),
             _ if since < 80 => &[],
@@ -138,7 +176,7 @@ pub(super) fn sources(kind: &Kind) -> Vec<(u32, Text)> {
                 Form::Mma { warps: 2, tall: 1, keys: 16 },
             ],
             _ if kind.head_size > 128 => &[Form::Mma { warps: 4, tall: 1, keys: 32 }],
-            _ if kind.few => {
+            _ if kind.tiles == Tiles::Low => {
                 &[Form::Mma { warps: 4, tall: 1, keys: 64 }, Form::Mma { warps: 4, tall: 1, keys: 32 }]
             }
             _ => &[Form::Mma { warps: 4, tall: 2, keys: 64 }, Form::Mma { warps: 4, tall: 1, keys: 32 }],

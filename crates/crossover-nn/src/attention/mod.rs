@@ -15,8 +15,8 @@ use crossover_array::{Array, DType, Index, Padding, Precision, Runtime};
 
 use self::{
     cpu::Bias,
-    kernel::Kind,
-    shape::{Band, Dims},
+    kernel::{Kind, Tiles},
+    shape::{Band, Dims, Layout},
     text::Shape4,
 };
 
@@ -140,17 +140,56 @@ impl Attention {
     /// The result.
     #[track_caller]
     pub fn call(&self, q: &Array, k: &Array, v: &Array) -> Array {
-        match self.run(q, k, v, false) {
+        match self.run([q, k, v], false) {
             Ok(out) => out,
             Err(what) => Array::refused(OP, what),
         }
+    }
+
+    /// As [`call`](Attention::call), of queries, keys and values as one projection leaves them, `[batch, length, 3, heads, head_size]`.
+    /// The result is `[batch, length, heads, head_size]`; nothing is copied to bring heads together or apart.
+    ///
+    /// ```
+    /// use crossover_array::{Key, random};
+    /// use crossover_nn::Attention;
+    /// let joined = random::normal::<f32>(&Key::new(1), [2, 6, 3, 4, 8]);
+    /// let out = Attention::new().call_joined(&joined);
+    /// let apart = joined.permute([2, 0, 3, 1, 4]);
+    /// let want = Attention::new().call(&apart.index(0), &apart.index(1), &apart.index(2));
+    /// assert!((out - want.swap_axes(1, 2)).abs().max(()).item::<f32>()? < 1e-6);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn call_joined(&self, joined: &Array) -> Array {
+        self.run_rows(("joined", joined, 3), ("joined", joined, 3), [1, 2])
+    }
+
+    /// As [`call_joined`](Attention::call_joined), of queries by themselves, `[batch, queries, heads, head_size]`, and of keys and values
+    /// of another sequence, `[batch, keys, 2, heads, head_size]`.
+    ///
+    /// ```
+    /// use crossover_array::{Key, random};
+    /// use crossover_nn::Attention;
+    /// let q = random::normal::<f32>(&Key::new(1), [2, 6, 4, 8]);
+    /// let pairs = random::normal::<f32>(&Key::new(2), [2, 9, 2, 4, 8]);
+    /// assert_eq!(Attention::new().call_pairs(&q, &pairs).shape().dims(), [2, 6, 4, 8]);
+    /// let wrong = Attention::new().call_pairs(&q, &q).check().unwrap_err();
+    /// assert!(wrong.to_string().starts_with("attention: pairs has the shape [2, 6, 4, 8]; it takes [batch, length, 2,"));
+    /// ```
+    #[track_caller]
+    pub fn call_pairs(&self, q: &Array, pairs: &Array) -> Array {
+        if q.check().is_ok() && q.ndim() != 4 {
+            let what = format!("q has the shape {}; it takes [batch, queries, heads, head size]", q.shape());
+            return Array::refused(OP, what);
+        }
+        self.run_rows(("q", &q.expand_dims(2), 1), ("pairs", pairs, 2), [0, 1])
     }
 
     /// The result, and the logarithm of the sum of exponentials of the scores of each query, `f32`: minus infinity for a query
     /// that sees no key.
     #[track_caller]
     pub fn call_with_lse(&self, q: &Array, k: &Array, v: &Array) -> (Array, Array) {
-        match self.run(q, k, v, true) {
+        match self.run([q, k, v], true) {
             Ok(packed) => {
                 let width = q.shape().dims().last().copied().unwrap_or(0);
                 let last = |index: Index| {
@@ -204,26 +243,58 @@ impl Attention {
         Ok(())
     }
 
+    /// Operands of [`Layout::Rows`], each with its name and its number of parts, of which k and v are these.
     #[track_caller]
-    fn run(&self, q: &Array, k: &Array, v: &Array, packed: bool) -> Result<Array, String> {
+    fn run_rows(&self, q: (&str, &Array, usize), kv: (&str, &Array, usize), parts: [usize; 2]) -> Array {
+        if let Some((_, failed, _)) = [q, kv].into_iter().find(|(_, x, _)| x.check().is_err()) {
+            return failed.clone();
+        }
+        for (name, x, parts) in [q, kv] {
+            if x.ndim() != 5 || x.shape().dims()[2] != parts {
+                let what = format!(
+                    "{name} has the shape {}; it takes [batch, length, {parts}, heads, head size]",
+                    x.shape()
+                );
+                return Array::refused(OP, what);
+            }
+        }
+        let (q, kv) = (q.1, kv.1);
+        let size = q.shape().dims()[4];
+        let out = if size.is_multiple_of(8) && self.scaled(size) > 0.0 {
+            check_dtypes([("q", q), ("k", kv), ("v", kv)]).and_then(|()| {
+                let layout = Layout::Rows(parts);
+                let dims = Dims::new(layout, q.shape(), kv.shape(), kv.shape())?;
+                self.check(&dims)?;
+                self.kernel([q, kv, kv].map(Array::clone), layout, dims, self.scaled(size), false)
+            })
+        } else {
+            // What needs operands of its own has them by heads.
+            let heads = |x: &Array, part: usize| x.permute([2, 0, 3, 1, 4]).index(part as i64);
+            let operands = [heads(q, 0), heads(kv, parts[0]), heads(kv, parts[1])];
+            self.run(operands.each_ref(), false).map(|out| out.swap_axes(1, 2))
+        };
+        out.unwrap_or_else(|what| Array::refused(OP, what))
+    }
+
+    /// By what scores are multiplied.
+    fn scaled(&self, head_size: usize) -> f32 {
+        self.scale.unwrap_or(1.0 / (head_size as f64).sqrt()) as f32
+    }
+
+    #[track_caller]
+    fn run(&self, [q, k, v]: [&Array; 3], packed: bool) -> Result<Array, String> {
         // An operand that carries an error hands it on.
         if let Some(failed) = [q, k, v].into_iter().find(|x| x.check().is_err()) {
             return Ok(failed.clone());
         }
-        if !matches!(q.dtype(), DType::F16 | DType::BF16 | DType::F32) {
-            return Err(format!("q is {}; it takes f16, bf16 and f32", q.dtype()));
-        }
-        for (name, x) in [("k", k), ("v", v)] {
-            if x.dtype() != q.dtype() {
-                return Err(format!("{name} is {} and q is {}; they must be equal", x.dtype(), q.dtype()));
-            }
-        }
+        check_dtypes([("q", q), ("k", k), ("v", v)])?;
         let rank = q.ndim();
         let [mut q, mut k, mut v] = [("q", q), ("k", k), ("v", v)].map(|(name, x)| four(name, x));
-        let dims = Dims::new(q.as_ref()?.shape(), k.as_ref()?.shape(), v.as_ref()?.shape())?;
+        let shapes = (q.as_ref()?.shape(), k.as_ref()?.shape(), v.as_ref()?.shape());
+        let dims = Dims::new(Layout::Heads, shapes.0, shapes.1, shapes.2)?;
         self.check(&dims)?;
         let size = dims.head_size;
-        let mut scale = self.scale.unwrap_or(1.0 / (size as f64).sqrt()) as f32;
+        let mut scale = self.scaled(size);
         if scale <= 0.0 {
             // Kernels look for the largest score before they scale it.
             q = q.map(|q| if scale == 0.0 { q.zeros_like() } else { q.negative() });
@@ -237,33 +308,8 @@ impl Attention {
             };
             [q, k, v] = [q, k, v].map(|x| x.map(pad));
         }
-        let (bias, extra) = self.extra(&dims)?;
-        let mut operands = vec![q?, k?, v?];
-        operands.extend(extra);
-        if let Some(lengths) = &self.lengths {
-            let lengths: Vec<i32> = lengths.iter().map(|&n| n as i32).collect();
-            operands.push(Array::from_vec(lengths, [dims.batch]));
-        }
-        let precision = self.precision.unwrap_or_else(|| Runtime::current().precision());
-        let band = self.band();
         let dims = Dims { head_size: whole, ..dims };
-        let kind = Kind {
-            what: Shape4 {
-                dtype: operands[0].dtype(),
-                tf32: precision == Precision::Tf32,
-                packed,
-                bias,
-                lengths: self.lengths.is_some(),
-                splits: text::splits(&dims, band) > 1,
-            },
-            band,
-            scale: scale.to_bits(),
-            keys: self.block_size.unwrap_or(cpu::KEYS).next_multiple_of(simd::COLUMNS),
-            head_size: whole,
-            few: dims.queries < FEW || dims.seen(band) < FEW,
-        };
-        let kernel = kernel::kernel(&kind).map_err(|error| error.to_string())?;
-        let mut out = kernel.call(&operands.iter().collect::<Vec<_>>());
+        let mut out = self.kernel([q?, k?, v?], Layout::Heads, dims, scale, packed)?;
         if whole != size {
             // The log-sum-exp stays last.
             let values = out.slice(crossover_array::s![.., .., .., ..size as i64]);
@@ -274,6 +320,45 @@ impl Attention {
             };
         }
         Ok((rank..4).fold(out, |out, _| out.squeeze(0)))
+    }
+
+    /// The call of the kernel. `dims` are those of the operands.
+    #[track_caller]
+    fn kernel(
+        &self,
+        operands: [Array; 3],
+        layout: Layout,
+        dims: Dims,
+        scale: f32,
+        packed: bool,
+    ) -> Result<Array, String> {
+        let (bias, extra) = self.extra(&dims)?;
+        let mut operands = Vec::from(operands);
+        operands.extend(extra);
+        if let Some(lengths) = &self.lengths {
+            let lengths: Vec<i32> = lengths.iter().map(|&n| n as i32).collect();
+            operands.push(Array::from_vec(lengths, [dims.batch]));
+        }
+        let precision = self.precision.unwrap_or_else(|| Runtime::current().precision());
+        let band = self.band();
+        let kind = Kind {
+            what: Shape4 {
+                dtype: operands[0].dtype(),
+                tf32: precision == Precision::Tf32,
+                packed,
+                bias,
+                lengths: self.lengths.is_some(),
+                splits: text::splits(&dims, band) > 1,
+            },
+            layout,
+            band,
+            scale: scale.to_bits(),
+            keys: self.block_size.unwrap_or(cpu::KEYS).next_multiple_of(simd::COLUMNS),
+            head_size: dims.head_size,
+            tiles: Tiles::new(&dims, band),
+        };
+        let kernel = kernel::kernel(&kind).map_err(|error| error.to_string())?;
+        Ok(kernel.call(&operands.iter().collect::<Vec<_>>()))
     }
 
     /// Bias and mask as one operand of four axes.
@@ -310,7 +395,7 @@ impl Attention {
     fn plain_weights(&self, q: &Array, k: &Array) -> Result<Array, String> {
         let rank = q.ndim();
         let (q, k) = (four("q", q)?, four("k", k)?);
-        let dims = Dims::new(q.shape(), k.shape(), k.shape())?;
+        let dims = Dims::new(Layout::Heads, q.shape(), k.shape(), k.shape())?;
         self.check(&dims)?;
         let scale = self.scale.unwrap_or(1.0 / (dims.head_size as f64).sqrt());
         let k = if dims.group > 1 { k.repeat(dims.group, Some(1)) } else { k };
@@ -345,8 +430,16 @@ impl Attention {
     }
 }
 
-/// Queries, or keys that one sees, below which Hopper's large tiles do not pay.
-const FEW: usize = 512;
+/// What is wrong with the types of q, k and v.
+fn check_dtypes([(name, q), others @ ..]: [(&str, &Array); 3]) -> Result<(), String> {
+    if !matches!(q.dtype(), DType::F16 | DType::BF16 | DType::F32) {
+        return Err(format!("{name} is {}; it takes f16, bf16 and f32", q.dtype()));
+    }
+    match others.into_iter().find(|(_, x)| x.dtype() != q.dtype()) {
+        Some((name, x)) => Err(format!("{name} is {} and q is {}; they must be equal", x.dtype(), q.dtype())),
+        None => Ok(()),
+    }
+}
 
 /// With axes of length 1 in front, four in all.
 #[track_caller]

@@ -9,7 +9,7 @@ use crossover_core::{
 
 use super::{
     cpu::{Bias, strides},
-    shape::{Band, Dims},
+    shape::{Band, Dims, Lines},
 };
 
 const SHARED: &str = include_str!("../kernels/shared.cuh");
@@ -26,7 +26,9 @@ const JOIN_NAME: &str = "attention_join";
 /// Parameters of every entry point after the pointers, and how they make a `Problem`.
 const PARAMETERS: &str = "long long rows, long long heads, long long group, long long queries, long long keys, \
     long long head_size,\n    long long left, long long right, long long splits, long long bias_batch, long long bias_head, \
-    long long bias_query,\n    long long bias_key, float scale";
+    long long bias_query,\n    long long bias_key, long long q_batch, long long q_head, long long q_step, long long k_batch, \
+    long long k_head,\n    long long k_step, long long k_first, long long v_first, long long out_batch, long long out_head, \
+    long long out_step,\n    float scale";
 
 /// What a text depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -186,6 +188,12 @@ impl Text {
     fn together(&self) -> usize {
         match self.form {
             Form::Exact { .. } if self.shared() <= 112 << 10 => 2,
+            // All tiles of a batch of short sequences run at once then.
+            Form::Mma { warps: 4, tall: 2, .. }
+                if self.what.dtype != DType::F32 && self.what.bias == Bias::None && self.head <= 64 =>
+            {
+                3
+            }
             _ => 1,
         }
     }
@@ -216,7 +224,9 @@ impl Text {
         let parts = if what.splits { "(float*)scratch" } else { "nullptr" };
         format!(
             "Problem{{q, k, v, {bias}, {lengths}, out, {parts}, rows, (int)heads, (int)group, (int)queries, (int)keys,\n        \
-             (int)head_size, (int)left, (int)right, bias_batch, bias_head, bias_query, bias_key, (int)splits, scale}}"
+             (int)head_size, (int)left, (int)right, bias_batch, bias_head, bias_query, bias_key,\n        \
+             {{q_batch, q_head, q_step}}, {{k_batch, k_head, k_step}}, {{out_batch, out_head, out_step}}, k_first, v_first,\n        \
+             (int)splits, scale}}"
         )
     }
 
@@ -233,27 +243,35 @@ impl Text {
             let sizes = [dims.rows(), dims.heads, dims.group, dims.queries, dims.keys, dims.head_size];
             let grid = sizes.into_iter().fold(grid, Grid::size);
             let grid = grid.argument(side(band.left)).argument(side(band.right)).size(splits);
-            strides.into_iter().fold(grid, Grid::size).float(scale * std::f32::consts::LOG2_E)
+            let grid = strides.into_iter().fold(grid, Grid::size);
+            let steps = |grid: Grid, lines: Lines| grid.size(lines.batch).size(lines.head).size(lines.step);
+            // k and v lie alike, and q starts at the first row.
+            let grid = steps(steps(grid, dims.q), dims.k).size(dims.k.first).size(dims.v.first);
+            steps(grid, dims.out).float(scale * std::f32::consts::LOG2_E)
         };
         let grid = |blocks: usize| {
             arguments(Grid::new([blocks, 1, 1], [self.threads(), 1, 1]).shared(self.shared()))
         };
         match self.form {
             Form::Hopper { .. } => {
-                let map = |part, heads: usize, length: usize, rows: usize| {
-                    TensorMap::new(part, self.what.dtype, &[heads, length, dims.head_size], &[1, rows, 64])
+                // Axes in the same order wherever rows lie: batch, place, head of all parts, element.
+                let map = |part, lines: Lines, length: usize, rows: usize| {
+                    let strides = [lines.batch, lines.step, lines.head].map(|rows| rows * dims.head_size);
+                    let axes = [dims.batch, length, lines.heads, dims.head_size];
+                    TensorMap::new(part, self.what.dtype, &axes, &[1, rows, 1, 64])
+                        .strides(&strides)
                         .swizzle(Swizzle::Bytes128)
                 };
-                let (heads, key_heads) = (dims.batch * dims.heads, dims.batch * dims.heads / dims.group);
                 // Results that are followed by log-sum-exps are not written by the copy engine.
-                let out = if self.what.packed { Part::Operand(0) } else { Part::Result };
+                let out =
+                    if self.what.packed { (Part::Operand(0), dims.q) } else { (Part::Result, dims.out) };
                 Launches::from(
                     grid(tiles)
                         .resident(1)
-                        .map(map(Part::Operand(0), heads, dims.queries, self.rows()))
-                        .map(map(Part::Operand(1), key_heads, dims.keys, 128))
-                        .map(map(Part::Operand(2), key_heads, dims.keys, 128))
-                        .map(map(out, heads, dims.queries, 64)),
+                        .map(map(Part::Operand(0), dims.q, dims.queries, self.rows()))
+                        .map(map(Part::Operand(1), dims.k, dims.keys, 128))
+                        .map(map(Part::Operand(2), dims.v, dims.keys, 128))
+                        .map(map(out.0, out.1, dims.queries, 64)),
                 )
             }
             _ if self.what.splits => {

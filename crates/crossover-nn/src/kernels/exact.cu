@@ -17,7 +17,7 @@ constexpr int SIDE = WIDTH % 4 == 0 ? 4 : 2;
 constexpr int SCORE_STEPS = LANES == 8 ? 2 : 8;
 constexpr int VALUE_STEPS = LANES == 8 ? 2 : 4;
 
-// Sixteen bytes, or zeros, to shared memory; they are there after `arrived`.
+// Sixteen bytes, or zeros, to shared memory; they are there after `arrived`. What lies outside is not read.
 __device__ __forceinline__ void copy16(float* to, const float* from, const bool inside) {
 #if __CUDA_ARCH__ >= 800
     const unsigned int address = (unsigned int)__cvta_generic_to_shared(to);
@@ -46,15 +46,28 @@ __device__ __forceinline__ void arrived() {
     __syncthreads();
 }
 
-// Starts to copy `count` rows from row `first` on; rows and columns beyond the end are zeros.
+// Starts to copy COUNT rows, `line` elements apart, from row `first` on; rows and columns beyond the end are zeros.
+template <int COUNT>
 __device__ __forceinline__ void fetch(
-    float* to, const float* from, const int first, const int end, const int count, const int size)
+    float* to, const float* from, const int first, const int end, const int size, const long long line)
 {
-    constexpr int CHUNKS = HEAD / 4;
-    for (int i = threadIdx.x; i < count * CHUNKS; i += THREADS) {
-        const int row = i / CHUNKS, column = i % CHUNKS * 4;
-        const bool inside = first + row < end && column < size;
-        copy16(to + row * STRIDE + column, from + (inside ? (long long)(first + row) * size + column : 0), inside);
+    constexpr int CHUNKS = HEAD / 4, APART = THREADS / CHUNKS;
+    if constexpr (THREADS % CHUNKS == 0) {
+        // A thread has the same columns of every row that it copies.
+        const int row = threadIdx.x / CHUNKS, column = threadIdx.x % CHUNKS * 4;
+        const int inside = column < size ? end - first - row : 0;
+        const float* const source = from + (first + row) * line + column;
+        float* const target = to + row * STRIDE + column;
+#pragma unroll
+        for (int i = 0; i < COUNT; i += APART) {
+            if (COUNT % APART == 0 || row + i < COUNT) copy16(target + i * STRIDE, source + i * line, i < inside);
+        }
+    } else {
+        for (int i = threadIdx.x; i < COUNT * CHUNKS; i += THREADS) {
+            const int row = i / CHUNKS, column = i % CHUNKS * 4;
+            const bool inside = first + row < end && column < size;
+            copy16(to + row * STRIDE + column, from + (inside ? (first + row) * line + column : 0), inside);
+        }
     }
 }
 
@@ -91,8 +104,9 @@ __device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) 
     float* const weights = v + KEYS * STRIDE;
     const Place at = place(p, ROWS);
     const Band range = blocks(p, at, ROWS, KEYS);
-    const float* const keys = (const float*)p.k + at.key_row * p.head_size;
-    const float* const values = (const float*)p.v + at.key_row * p.head_size;
+    const float* const keys = (const float*)p.k + at.k_row * p.head_size;
+    const float* const values = (const float*)p.v + at.v_row * p.head_size;
+    const long long q_line = p.q_lines.step * p.head_size, k_line = p.k_lines.step * p.head_size;
     const int x = lane_of_row(threadIdx.x % 32), y = row_of_lane(threadIdx.x % 32) + threadIdx.x / 32 * (32 / LANES);
     const int certain_low = band(p, at.first + ROWS - 1, at.length).low, certain_high = band(p, at.first, at.length).high;
     const float scale = BIAS == 0 ? p.scale : 1.0f;
@@ -102,11 +116,11 @@ __device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) 
     float largest[EACH], sum[EACH] = {};
 #pragma unroll
     for (int r = 0; r < EACH; ++r) largest[r] = minus_infinity();
-    fetch(q, (const float*)p.q + at.row * p.head_size, at.first, p.queries, ROWS, p.head_size);
+    fetch<ROWS>(q, (const float*)p.q + at.q_row * p.head_size, at.first, p.queries, p.head_size, q_line);
     // Two groups at a time are on their way: keys, then values, of one block and then of the next.
-    fetch(k, keys, range.low * KEYS, at.length, KEYS, p.head_size);
+    fetch<KEYS>(k, keys, range.low * KEYS, at.length, p.head_size, k_line);
     leave();
-    fetch(v, values, range.low * KEYS, at.length, KEYS, p.head_size);
+    fetch<KEYS>(v, values, range.low * KEYS, at.length, p.head_size, k_line);
     leave();
     for (int n = range.low; n < range.high; ++n) {
         const int key = n * KEYS;
@@ -126,7 +140,7 @@ __device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) 
             }
         }
         __syncthreads();
-        if (more) fetch(k, keys, key + KEYS, at.length, KEYS, p.head_size);
+        if (more) fetch<KEYS>(k, keys, key + KEYS, at.length, p.head_size, k_line);
         leave();
         float old[EACH];
         const bool looks = BIAS != 0 || key < certain_low || key + KEYS > certain_high;
@@ -197,7 +211,7 @@ __device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) 
             for (int c = 0; c < WIDTH; ++c) o[r][c] = fmaf(o[r][c], old[r], part[r][c]);
         }
         __syncthreads();
-        if (more) fetch(v, values, key + KEYS, at.length, KEYS, p.head_size);
+        if (more) fetch<KEYS>(v, values, key + KEYS, at.length, p.head_size, k_line);
         leave();
     }
 

@@ -1,7 +1,7 @@
 // Attention of 16-bit elements on Hopper: tiles come by the copy engine, products are wgmma's, and warpgroups take turns.
 //
 // Launch: one block for each multiprocessor, 128 * (CONSUMERS + 1) threads, which takes tiles of 64 * CONSUMERS queries until there are none.
-// Shared memory: SHARED_BYTES. Tensor maps of q, k, v and out with rows of 64 elements, mixed within 128 bytes. The first warpgroup
+// Shared memory: SHARED_BYTES. Tensor maps of q, k, v and out (batch, place, head, element) with rows of 64 elements, mixed within 128 bytes. The first warpgroup
 // copies; each of the others has 64 rows of a tile. While one multiplies, another makes weights of its scores: turns are passed through
 // named barriers; and within a warpgroup the scores of the next keys are computed while weights gather values.
 
@@ -45,21 +45,22 @@ __device__ __forceinline__ void barrier_expect(unsigned long long& barrier, cons
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(&barrier)), "r"(bytes) : "memory");
 }
 
-// Copies one panel of rows from (column, row, head) on.
+// Copies one panel of rows of a head from (column, row) on.
 __device__ __forceinline__ void copy_in(
-    void* to, const xo_tensor_map& map, const int column, const int row, const int head, unsigned long long& barrier)
+    void* to, const xo_tensor_map& map, const int column, const int row, const int head, const int batch,
+    unsigned long long& barrier)
 {
-    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(
+    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5}], [%6];" ::"r"(
                      address(to)),
-                 "l"(&map), "r"(column), "r"(row), "r"(head), "r"(address(&barrier))
+                 "l"(&map), "r"(column), "r"(head), "r"(row), "r"(batch), "r"(address(&barrier))
                  : "memory");
 }
 
 __device__ __forceinline__ void copy_out(
-    const void* from, const xo_tensor_map& map, const int column, const int row, const int head)
+    const void* from, const xo_tensor_map& map, const int column, const int row, const int head, const int batch)
 {
-    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(&map), "r"(column), "r"(row),
-                 "r"(head), "r"(address(from))
+    asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%1, %2, %3, %4}], [%5];" ::"l"(&map), "r"(column),
+                 "r"(head), "r"(row), "r"(batch), "r"(address(from))
                  : "memory");
 }
 
@@ -90,8 +91,7 @@ __device__ __forceinline__ Place tile_place(const Problem& p, const int tile) {
     out.batch = both / p.heads;
     out.head = both % p.heads;
     out.length = p.keys;
-    out.row = (long long)both * p.queries;
-    out.key_row = 0;
+    find_rows(p, out);
     return out;
 }
 
@@ -115,18 +115,21 @@ __device__ __forceinline__ void produce(
         }
         const int then = (int)gridDim.x + atomicAdd(&taken, 1);
         const Place at = tile_place(p, tile);
-        const int head = at.batch * p.heads + at.head, keys_head = at.batch * (p.heads / p.group) + at.head / p.group;
+        // Parts lie behind one another along the axis of heads.
+        const int k_head = (int)p.k_first + at.head / p.group, v_head = (int)p.v_first + at.head / p.group;
         const Band range = blocks(p, at, ROWS, KEYS);
         room.tile = tile;
         barrier_expect(room.q_full, ROWS * HEAD * 2);
-        for (int i = 0; i < PANELS; ++i) copy_in(room.q[i], q, 64 * i, at.first, head, room.q_full);
+        for (int i = 0; i < PANELS; ++i) copy_in(room.q[i], q, 64 * i, at.first, at.head, at.batch, room.q_full);
         // Values come one block behind the keys, as they are used.
         for (int n = range.high - 1; n >= range.low - 1; --n) {
             if (n >= range.low) {
                 const int stage = block % STAGES;
                 barrier_wait(room.k_empty[stage], block / STAGES % 2 ^ 1);
                 barrier_expect(room.k_full[stage], KEYS * HEAD * 2);
-                for (int i = 0; i < PANELS; ++i) copy_in(room.k[stage][i], k, 64 * i, n * KEYS, keys_head, room.k_full[stage]);
+                for (int i = 0; i < PANELS; ++i) {
+                    copy_in(room.k[stage][i], k, 64 * i, n * KEYS, k_head, at.batch, room.k_full[stage]);
+                }
                 ++block;
             }
             if (n + 1 < range.high) {
@@ -134,7 +137,7 @@ __device__ __forceinline__ void produce(
                 barrier_wait(room.v_empty[stage], before / STAGES % 2 ^ 1);
                 barrier_expect(room.v_full[stage], KEYS * HEAD * 2);
                 for (int i = 0; i < PANELS; ++i) {
-                    copy_in(room.v[stage][i], v, 64 * i, (n + 1) * KEYS, keys_head, room.v_full[stage]);
+                    copy_in(room.v[stage][i], v, 64 * i, (n + 1) * KEYS, v_head, at.batch, room.v_full[stage]);
                 }
             }
         }
@@ -253,7 +256,7 @@ __device__ __forceinline__ void finish(
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
         group_sync(4 + group, 128);
         if (threadIdx.x % 128 == 0 && first < p.queries) {
-            for (int i = 0; i < PANELS; ++i) copy_out(room.out[group][i], out, 64 * i, first, at.batch * p.heads + at.head);
+            for (int i = 0; i < PANELS; ++i) copy_out(room.out[group][i], out, 64 * i, first, at.head, at.batch);
             asm volatile("cp.async.bulk.commit_group;" ::: "memory");
         }
     }

@@ -112,6 +112,18 @@ struct Sixteen {
     static __device__ __forceinline__ void store(void* out, const long long at, const float low, const float high) {
         *(unsigned*)((Element*)out + at) = pair(low, high);
     }
+
+    // Writes a warp's rows, which lie in shared memory, 16 bytes of each at a time.
+    static __device__ __forceinline__ void copy_out(const Problem& p, const Place& at, const Element* rows, const int first) {
+        constexpr int CHUNKS = HEAD / EACH;
+        for (int i = threadIdx.x % 32; i < 16 * TALL * CHUNKS; i += 32) {
+            const int row = i / CHUNKS, column = i % CHUNKS * EACH;
+            if (first + row < p.queries && column < p.head_size) {
+                *(uint4*)((Element*)p.out + result_row(p, at, first + row) * p.head_size + column) =
+                    *(const uint4*)(rows + row * STRIDE + column);
+            }
+        }
+    }
 };
 
 // Floats rounded to TF32: products of 16 x 8 x 8. Columns of the weights go in another order than they come, and so do values.
@@ -185,17 +197,32 @@ struct Tf32 {
     }
 };
 
-// Starts to copy `count` rows from row `first` on; rows and columns beyond the end are zeros.
-template <class Kind>
+// Starts to copy COUNT rows, `line` elements apart, from row `first` on; rows and columns beyond the end are zeros, and are not read.
+template <class Kind, int COUNT>
 __device__ __forceinline__ void fetch(
-    typename Kind::Element* to, const typename Kind::Element* from, const int first, const int end, const int count, const int size)
+    typename Kind::Element* to, const typename Kind::Element* from, const int first, const int end, const int size,
+    const long long line)
 {
-    constexpr int CHUNKS = HEAD / Kind::EACH;
-    for (int i = threadIdx.x; i < count * CHUNKS; i += THREADS) {
-        const int row = i / CHUNKS, column = i % CHUNKS * Kind::EACH;
-        const bool inside = first + row < end && column < size;
-        const typename Kind::Element* const source = inside ? from + (long long)(first + row) * size + column : from;
-        copy_16(address(to + row * Kind::STRIDE + column), source, inside ? 16 : 0);
+    constexpr int CHUNKS = HEAD / Kind::EACH, APART = THREADS / CHUNKS;
+    if constexpr (THREADS % CHUNKS == 0) {
+        // A thread has the same columns of every row that it copies.
+        const int row = threadIdx.x / CHUNKS, column = threadIdx.x % CHUNKS * Kind::EACH;
+        const int inside = column < size ? end - first - row : 0;
+        const typename Kind::Element* const source = from + (first + row) * line + column;
+        const unsigned target = address(to + row * Kind::STRIDE + column);
+#pragma unroll
+        for (int i = 0; i < COUNT; i += APART) {
+            if (COUNT % APART == 0 || row + i < COUNT) {
+                copy_16(target + i * Kind::STRIDE * sizeof(typename Kind::Element), source + i * line, i < inside ? 16 : 0);
+            }
+        }
+    } else {
+        for (int i = threadIdx.x; i < COUNT * CHUNKS; i += THREADS) {
+            const int row = i / CHUNKS, column = i % CHUNKS * Kind::EACH;
+            const bool inside = first + row < end && column < size;
+            const typename Kind::Element* const source = inside ? from + (first + row) * line + column : from;
+            copy_16(address(to + row * Kind::STRIDE + column), source, inside ? 16 : 0);
+        }
     }
 }
 
@@ -253,11 +280,12 @@ __device__ __forceinline__ void soften(
     }
 }
 
-// Writes the results of 16 rows, of which this thread has parts of two.
+// Writes the results of 16 rows, of which this thread has parts of two: elements of 16 bits to the warp's rows of shared memory, others to
+// where they belong.
 template <class Kind>
 __device__ __forceinline__ void finish(
     const Problem& p, const Place& at, const int row, const float (&o)[HEAD / 8][4], const float (&largest)[2], float (&sum)[2],
-    const float scale)
+    const float scale, typename Kind::Element* const rows)
 {
     const int lane = threadIdx.x % 32;
 #pragma unroll
@@ -275,8 +303,10 @@ __device__ __forceinline__ void finish(
             const float low = o[n][2 * r] * factor, high = o[n][2 * r + 1] * factor;
             if (PACKED || p.splits > 1) {
                 Tf32::store(float_row(p, at, query), column, low, high);
+            } else if (Kind::EACH == 8) {
+                Kind::store(rows, (lane / 4 + 8 * r) * Kind::STRIDE + column, low, high);
             } else {
-                Kind::store(p.out, (at.row + query) * p.head_size + column, low, high);
+                Kind::store(p.out, result_row(p, at, query) * p.head_size + column, low, high);
             }
         }
     }
@@ -291,8 +321,9 @@ __device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) 
     Element* const v = k + 2 * KEYS * STRIDE;
     const Place at = place(p, ROWS);
     const Band range = blocks(p, at, ROWS, KEYS);
-    const Element* const keys = (const Element*)p.k + at.key_row * p.head_size;
-    const Element* const values = (const Element*)p.v + at.key_row * p.head_size;
+    const Element* const keys = (const Element*)p.k + at.k_row * p.head_size;
+    const Element* const values = (const Element*)p.v + at.v_row * p.head_size;
+    const long long q_line = p.q_lines.step * p.head_size, k_line = p.k_lines.step * p.head_size;
     const int lane = threadIdx.x % 32, first = threadIdx.x / 32 * 16 * TALL, row = at.first + first + lane / 4;
     // Keys that every query of the block sees need no look at each.
     const int certain_low = band(p, at.first + ROWS - 1, at.length).low, certain_high = band(p, at.first, at.length).high;
@@ -304,16 +335,16 @@ __device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) 
 #pragma unroll
     for (int t = 0; t < TALL; ++t) largest[t][0] = largest[t][1] = minus_infinity();
     if (range.low < range.high) {
-        fetch<Kind>(q, (const Element*)p.q + at.row * p.head_size, at.first, p.queries, ROWS, p.head_size);
-        fetch<Kind>(k, keys, range.low * KEYS, at.length, KEYS, p.head_size);
-        fetch<Kind>(v, values, range.low * KEYS, at.length, KEYS, p.head_size);
+        fetch<Kind, ROWS>(q, (const Element*)p.q + at.q_row * p.head_size, at.first, p.queries, p.head_size, q_line);
+        fetch<Kind, KEYS>(k, keys, range.low * KEYS, at.length, p.head_size, k_line);
+        fetch<Kind, KEYS>(v, values, range.low * KEYS, at.length, p.head_size, k_line);
         asm volatile("cp.async.commit_group;" ::: "memory");
     }
     for (int n = range.low; n < range.high; ++n) {
         const int now = (n - range.low) % 2, then = 1 - now;
         if (n + 1 < range.high) {
-            fetch<Kind>(k + then * KEYS * STRIDE, keys, (n + 1) * KEYS, at.length, KEYS, p.head_size);
-            fetch<Kind>(v + then * KEYS * STRIDE, values, (n + 1) * KEYS, at.length, KEYS, p.head_size);
+            fetch<Kind, KEYS>(k + then * KEYS * STRIDE, keys, (n + 1) * KEYS, at.length, p.head_size, k_line);
+            fetch<Kind, KEYS>(v + then * KEYS * STRIDE, values, (n + 1) * KEYS, at.length, p.head_size, k_line);
         }
         asm volatile("cp.async.commit_group;" ::: "memory");
         asm volatile("cp.async.wait_group 1;" ::: "memory");
@@ -332,5 +363,14 @@ __device__ __forceinline__ void attend(const Problem& p, unsigned char* shared) 
     }
     asm volatile("cp.async.wait_group 0;" ::: "memory");
 #pragma unroll
-    for (int t = 0; t < TALL; ++t) finish<Kind>(p, at, row + 16 * t, o[t], largest[t], sum[t], scale);
+    for (int t = 0; t < TALL; ++t) {
+        finish<Kind>(p, at, row + 16 * t, o[t], largest[t], sum[t], scale, q + (first + 16 * t) * STRIDE);
+    }
+    // Nobody but the warp itself reads its queries.
+    if constexpr (Kind::EACH == 8) {
+        if (!PACKED && p.splits == 1) {
+            __syncwarp();
+            Kind::copy_out(p, at, q + first * STRIDE, at.first + first);
+        }
+    }
 }

@@ -1,10 +1,15 @@
 // What all attention kernels share: the problem, which keys a query sees, softmax in base 2, and how results are written.
 //
-// Rows of q are (batch, head, query), rows of k and v (batch, head / group, key), of HEAD_SIZE elements, a multiple of 8. Before this
-// file stand constants that the launch rule decides:
+// Operands and result are rows of HEAD_SIZE elements, a multiple of 8; where the row of a batch, head and place lies, `Lines` says. Before
+// this file stand constants that the launch rule decides:
 //   HEAD     columns of tiles, at least the problem's; columns beyond it are zeros
 //   PACKED   whether results are float, each row followed by its log-sum-exp
 //   BIAS     0: none; 1: float added to scaled scores; 2: bytes, zero where a query does not see a key
+
+// Rows from one batch, head and place to the next.
+struct Lines {
+    long long batch, head, step;
+};
 
 struct Problem {
     const void* q;
@@ -23,6 +28,9 @@ struct Problem {
     int left, right;
     // Elements between neighbours of the bias; 0 along axes that it repeats.
     long long bias_batch, bias_head, bias_query, bias_key;
+    // Where rows lie, and the first ones of k and v.
+    Lines q_lines, k_lines, out_lines;
+    long long k_first, v_first;
     // Parts that the keys of a query are cut into.
     int splits;
     // Times log2(e).
@@ -78,9 +86,18 @@ __device__ __forceinline__ float biased(
 // Where a block works.
 struct Place {
     int split, batch, head, first, length;
-    // The row of q and of results where the head starts, and that of k and v.
-    long long row, key_row;
+    // The rows where the head starts: of q, of k, of v, and of results.
+    long long q_row, k_row, v_row, row;
 };
+
+// Finds the rows of the head.
+__device__ __forceinline__ void find_rows(const Problem& p, Place& at) {
+    at.q_row = at.batch * p.q_lines.batch + at.head * p.q_lines.head;
+    const long long key = at.batch * p.k_lines.batch + at.head / p.group * p.k_lines.head;
+    at.k_row = p.k_first + key;
+    at.v_row = p.v_first + key;
+    at.row = at.batch * p.out_lines.batch + at.head * p.out_lines.head;
+}
 
 // Blocks count splits first, then tiles of `rows` queries, the longest first, then heads.
 __device__ __forceinline__ Place place(const Problem& p, const int rows) {
@@ -93,8 +110,7 @@ __device__ __forceinline__ Place place(const Problem& p, const int rows) {
     out.batch = both / p.heads;
     out.head = both % p.heads;
     out.length = p.lengths ? least(p.keys, most(0, p.lengths[out.batch])) : p.keys;
-    out.row = (long long)both * p.queries;
-    out.key_row = ((long long)out.batch * (p.heads / p.group) + out.head / p.group) * p.keys;
+    find_rows(p, out);
     return out;
 }
 
@@ -117,11 +133,16 @@ __device__ __forceinline__ float log_sum(const float sum, const float reference)
     return sum > 0.0f ? reference + log2_fast(sum) : minus_infinity();
 }
 
+// The row of results of a query.
+__device__ __forceinline__ long long result_row(const Problem& p, const Place& at, const int query) {
+    return at.row + query * p.out_lines.step;
+}
+
 // Where the log-sum-exp of a row goes.
 __device__ __forceinline__ void write_log_sum(
     const Problem& p, const Place& at, const int query, const float value)
 {
-    const long long row = at.row + query;
+    const long long row = result_row(p, at, query);
     if (p.splits > 1) {
         p.parts[(p.splits * p.head_size + at.split) * p.rows + row] = value;
     } else if (PACKED) {
@@ -131,7 +152,7 @@ __device__ __forceinline__ void write_log_sum(
 
 // Where the elements of a row go if they go out as floats.
 __device__ __forceinline__ float* float_row(const Problem& p, const Place& at, const int query) {
-    const long long row = at.row + query;
+    const long long row = result_row(p, at, query);
     if (p.splits > 1) return p.parts + (at.split * p.rows + row) * p.head_size;
     return (float*)p.out + row * (p.head_size + PACKED);
 }

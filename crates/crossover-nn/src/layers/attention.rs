@@ -74,17 +74,20 @@ impl MultiHeadAttention {
             linear(x, &weight.slice(from * size..to * size), bias.as_ref())
         };
         let q = self.split(&part(queries, 0, 1), 1);
-        let kv = self.split(&part(keys, 1, 3), 2);
-        self.join(&self.options.call(&q.index(0), &kv.index(0), &kv.index(1)))
+        if q.check().is_err() {
+            return q;
+        }
+        let pairs = self.split(&part(keys, 1, 3), 2);
+        self.join(&self.options.call_pairs(&q.squeeze(2), &pairs))
     }
 
-    /// `[batch, length, parts · size]` as `[parts, batch, heads, length, head size]`.
+    /// `[batch, length, parts · size]` as `[batch, length, parts, heads, head size]`.
     #[track_caller]
     fn split(&self, x: &Array, parts: usize) -> Array {
         match (x.shape().dims(), self.sizes()) {
             (&[batch, length, _], Ok((_, head))) => {
                 let dims = [batch, length, parts, self.heads, head].map(|n| n as i64);
-                x.reshape(dims).permute([2, 0, 3, 1, 4])
+                x.reshape(dims)
             }
             (_, Err(what)) => Array::refused("multi_head_attention", what),
             _ => {
@@ -97,9 +100,11 @@ impl MultiHeadAttention {
     /// Heads side by side, through the last projection.
     #[track_caller]
     fn join(&self, x: &Array) -> Array {
-        let &[batch, heads, length, head] = x.shape().dims() else { return x.clone() };
-        let rows = x.swap_axes(1, 2).reshape([batch as i64, length as i64, (heads * head) as i64]);
-        self.out_proj.forward(&rows)
+        if x.check().is_err() {
+            return x.clone();
+        }
+        let &[batch, length, heads, head] = x.shape().dims() else { return x.clone() };
+        self.out_proj.forward(&x.reshape([batch as i64, length as i64, (heads * head) as i64]))
     }
 }
 
@@ -121,7 +126,7 @@ impl Module for MultiHeadAttention {
         if parts.check().is_err() {
             return parts;
         }
-        self.join(&self.options.call(&parts.index(0), &parts.index(1), &parts.index(2)))
+        self.join(&self.options.call_joined(&parts))
     }
 
     parameters!(in_proj_weight; in_proj_bias; out_proj);

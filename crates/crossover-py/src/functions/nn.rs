@@ -1,6 +1,6 @@
 //! Functions and layers of neural networks, for `crossover.nn`.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use crossover::{
     Array, Key, Precision, io,
@@ -156,12 +156,29 @@ fn nn_cross_entropy(logits: Arr, targets: Arr, reduction: &str, ignored: Option<
 #[pyclass(frozen, name = "Layer", module = "crossover.nn")]
 pub struct PyLayer {
     kind: &'static str,
-    module: Mutex<Box<dyn Module + Send + Sync>>,
+    module: Arc<Mutex<Box<dyn Module + Send + Sync>>>,
 }
 
 impl PyLayer {
     fn new(kind: &'static str, module: impl Module + Send + Sync + 'static) -> PyLayer {
-        PyLayer { kind, module: Mutex::new(Box::new(module)) }
+        PyLayer { kind, module: Arc::new(Mutex::new(Box::new(module))) }
+    }
+}
+
+/// A layer that Python holds too: what is done to one is done to the other. No layer can be inside itself, so no lock waits for itself.
+struct Shared(Arc<Mutex<Box<dyn Module + Send + Sync>>>);
+
+impl Module for Shared {
+    fn forward(&self, x: &Array) -> Array {
+        self.0.lock().forward(x)
+    }
+
+    fn each(&self, give: &mut dyn FnMut(&str, &Array)) {
+        self.0.lock().each(give);
+    }
+
+    fn each_mut(&mut self, give: &mut dyn FnMut(&str, &mut Array)) {
+        self.0.lock().each_mut(give);
     }
 }
 
@@ -304,6 +321,13 @@ fn nn_transformer_layer(
     }))
 }
 
+#[pyfunction]
+fn nn_sequential_layer(layers: Vec<PyRef<'_, PyLayer>>) -> PyLayer {
+    let empty = nn::Sequential::new();
+    let all = layers.iter().fold(empty, |all, layer| all.then(Shared(layer.module.clone())));
+    PyLayer::new("Sequential", all)
+}
+
 /// Adds the functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyLayer>()?;
@@ -326,5 +350,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(nn_attention_layer, module)?)?;
     module.add_function(wrap_pyfunction!(nn_feed_forward_layer, module)?)?;
     module.add_function(wrap_pyfunction!(nn_mlp_layer, module)?)?;
-    module.add_function(wrap_pyfunction!(nn_transformer_layer, module)?)
+    module.add_function(wrap_pyfunction!(nn_transformer_layer, module)?)?;
+    module.add_function(wrap_pyfunction!(nn_sequential_layer, module)?)
 }

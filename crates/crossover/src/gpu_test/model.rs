@@ -15,6 +15,7 @@ use crossover_runtime::Backend;
 
 use crate::{Result, report::Report, setup::Setup};
 
+pub const NAME: &str = "model of 1.3e9 parameters bf16 32x2048";
 const BATCH: usize = 32;
 const LENGTH: usize = 2048;
 const LAYERS: u64 = 24;
@@ -115,7 +116,7 @@ pub fn run(report: &mut Report) -> Result<()> {
         let places = (BATCH * LENGTH) as f64;
         let peak = own.cuda.held().map_or(0, |(_, peak)| peak);
         report.figure(
-            "model of 1.3e9 parameters bf16 32x2048",
+            NAME,
             &[
                 ("ms", ms),
                 ("tokens_per_s", places / ms * 1e3),

@@ -7,7 +7,7 @@ use crossover::{
 };
 use crossover_runtime::Backend;
 
-use crate::{Result, bench, model, report::Report, setup::Setup, workloads};
+use crate::{Options, Result, bench, model, report::Report, setup::Setup, workloads};
 
 /// A name, the shape of q, k and v, dtype, whether causal, precision.
 type Case = (&'static str, [usize; 4], DType, bool, Precision);
@@ -22,15 +22,17 @@ const CASES: &[Case] = &[
     ("attention tf32 8x12x2048x64", [8, 12, 2048, 64], DType::F32, false, Precision::Tf32),
 ];
 
+const MEMORY: &str = "memory of attention bf16 2x16x16384x128 causal";
 /// Attention at this length takes hardly more than operands and result.
 const LONG: [usize; 4] = [2, 16, 16384, 128];
 
-pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
+pub fn run(setup: &Setup, options: &Options, report: &mut Report) -> Result<()> {
+    let wants = |name: &str| options.wants(name);
     let gpu = setup.gpu()?;
     setup.runtime(true).scope(|| -> Result<()> {
         // Filling it keeps the device busy while the host queues.
         let delay = gpu.allocate(1 << 30)?;
-        for &(name, shape, dtype, causal, precision) in CASES {
+        for &(name, shape, dtype, causal, precision) in CASES.iter().filter(|case| wants(case.0)) {
             let x = operands(shape, dtype)?;
             let options = Attention::new().precision(precision);
             let options = if causal { options.causal() } else { options };
@@ -42,13 +44,18 @@ pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
         }
         // The functions of seed 003.
         let seed = ["gelu 4096x1024 f32", "linear+bias+gelu 1024x512x768 f32", "layer norm 1024x768 f32"];
-        for work in workloads::all(Some(&seed.map(str::to_owned)))? {
+        for work in
+            workloads::all(Some(&seed.map(str::to_owned)))?.into_iter().filter(|work| wants(work.name))
+        {
             let times = bench::time(gpu, &delay, &|round| evaluated(&(work.work)(&work.operands, round)))?;
             report.figure(work.name, &[("ms", times.device), ("host_us", times.host)]);
         }
         for (name, shape) in
             [("layer bf16 32x2048x768", [32, 2048, 768]), ("layer bf16 32x128x768", [32, 128, 768])]
         {
+            if !wants(name) {
+                continue;
+            }
             let mut layer = TransformerLayer::new(&Key::new(1), 768, 12, 3072);
             layer.to_dtype(DType::BF16);
             layer.settle()?;
@@ -61,8 +68,10 @@ pub fn run(setup: &Setup, report: &mut Report) -> Result<()> {
         }
         Ok(())
     })?;
-    memory(report)?;
-    model::run(report)
+    if wants(MEMORY) {
+        memory(report)?;
+    }
+    if wants(model::NAME) { model::run(report) } else { Ok(()) }
 }
 
 fn operands(shape: [usize; 4], dtype: DType) -> Result<[Array; 3]> {
@@ -87,7 +96,7 @@ fn memory(report: &mut Report) -> Result<()> {
         let detail = format!("{:.1} MB at most for {:.1} MB of operands and result", peak / 1e6, least / 1e6);
         report.check("memory of attention over 16384 keys", peak <= 1.05 * least, detail);
         let numbers = [("peak_MB", peak / 1e6), ("operands_MB", least / 1e6), ("over", peak / least - 1.0)];
-        report.figure("memory of attention bf16 2x16x16384x128 causal", &numbers);
+        report.figure(MEMORY, &numbers);
         Ok(())
     })
 }
