@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -99,6 +100,41 @@ print("ready", flush=True)
 while True:
     (x @ x).eval()
 """
+
+
+CALL = """
+import signal, time
+import crossover as xo
+signal.signal(signal.SIGINT, signal.default_int_handler)
+x, y = xo.full((1500, 1500), 1e-3).eval(), xo.zeros(3)
+for _ in range(200):
+    x = xo.tanh(x @ x)
+print("ready", flush=True)
+start = time.monotonic()
+try:
+    {call}
+except KeyboardInterrupt:
+    print(time.monotonic() - start, y.tolist(), flush=True)
+    # Nothing is lost: what was interrupted is pending as before, and others can be computed.
+    assert float(xo.sum(xo.ones(4))) == 4.0
+"""
+
+
+@pytest.mark.parametrize("call", ["x.eval()", "float(x.sum())", "y[:1] = x[0, :1]", "x.tolist()", "[x := x @ x for _ in range(400)]"])
+def test_one_long_call_is_interrupted_by_ctrl_c(call):
+    program = CALL.format(call=call)
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        try:
+            assert child.stdout.readline() == "ready\n"
+            # Far into a call that takes minutes.
+            time.sleep(1.0)
+            child.send_signal(signal.SIGINT)
+            said, wrong = child.communicate(timeout=60)
+        finally:
+            child.kill()
+    assert child.returncode == 0, wrong
+    took, unchanged = said.split(maxsplit=1)
+    assert float(took) < 5.0 and unchanged == "[0.0, 0.0, 0.0]\n", said
 
 
 def test_loops_are_interrupted_by_ctrl_c():
