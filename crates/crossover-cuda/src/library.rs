@@ -112,7 +112,8 @@ mod tests {
         let folder = own_folder().unwrap();
         assert_eq!(folder.canonicalize().unwrap(), program.parent().unwrap().canonicalize().unwrap());
         let site = std::env::temp_dir().join(format!("crossover-wheels-{}", std::process::id()));
-        let parts = ["nvidia/cu13/lib/libnvrtc.so.13", "nvidia/cufft/lib/libcufft.so.12"].map(|file| site.join(file));
+        let parts =
+            ["nvidia/cu13/lib/libnvrtc.so.13", "nvidia/cufft/lib/libcufft.so.12"].map(|file| site.join(file));
         for file in &parts {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             std::fs::write(file, "").unwrap();
