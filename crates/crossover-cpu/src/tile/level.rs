@@ -87,7 +87,7 @@ macro_rules! map_table {
 /// The function of one op whose NaNs are made canonical on the way.
 macro_rules! visible_entry {
     (unary $op:ty, $dtype:expr, $form:expr) => {
-        by_dtype!($dtype, visibly <$op as Unary>::INFO, visible_unary::<$op> [F32 f32, F64 f64])
+        by_dtype!($dtype, visibly_alone <$op as Unary>::INFO, visible_unary::<$op> [F32 f32, F64 f64])
     };
     (binary $op:ty, $dtype:expr, $form:expr) => {
         match $form {
@@ -273,7 +273,7 @@ macro_rules! level {
         };
         use num_complex::Complex;
 
-        use super::level::{Wide, scalar_left, scalar_right, vectors, visibly, visibly_left};
+        use super::level::{Wide, scalar_left, scalar_right, vectors, visibly, visibly_alone, visibly_left};
         use super::{
             ArgColumnsFn, ArgRowsFn, ColumnsFn, Form, GatherFn, InterleaveFn, ReduceFn, RowsFn, ScatterFn, TileFn, Tiles, body, extreme, movement, reduction,
             reduction::Ordered, sequence,
@@ -540,6 +540,12 @@ pub(super) const fn scalar_left(info: OpInfo, dtype: DType) -> bool {
 pub(super) const fn visibly(info: OpInfo, dtype: DType) -> bool {
     let cheap = matches!(info.cost, Cost::Simple | Cost::Divide);
     cheap && matches!(info.nan, NanRule::Arithmetic) && info.dtypes.contains(dtype)
+}
+
+/// As [`visibly`] for one operand. A square root is left out: the compiler takes a NaN chosen for what has none for the one that the instruction makes,
+/// whose sign is another.
+pub(super) const fn visibly_alone(info: OpInfo, dtype: DType) -> bool {
+    visibly(info, dtype) && matches!(info.cost, Cost::Simple)
 }
 
 /// As [`visibly`] with a scalar for the first operand.
