@@ -42,6 +42,9 @@ class Array:
     @property
     def imag(self) -> Array:
         """The imaginary part."""
+    @property
+    def base(self) -> Array | None:
+        """The array whose elements this one shows, or None if they are its own. Another object for the same elements than the one it was taken from."""
     def all(self, /, axis: Any = ..., *, keepdims: Any = ...) -> Array:
         """Whether all elements over axes are true."""
     def any(self, /, axis: Any = ..., *, keepdims: Any = ...) -> Array:

@@ -16,6 +16,7 @@ import numpy as np
 from . import _native as _n
 from ._neighbours import neighbour_of, to_neighbour
 from ._redirect import redirected, redirecting_import
+from ._trees import mapped
 
 
 class _Call:
@@ -25,7 +26,10 @@ class _Call:
         self.loans, self.kinds = [], []
 
     def inside(self, value):
-        """An argument as the function sees it."""
+        """Arguments as the function sees them."""
+        return mapped(value, self._inside)
+
+    def _inside(self, value):
         if isinstance(value, _n.Array):
             self._note("ours")
             return value
@@ -35,10 +39,6 @@ class _Call:
         if kind is not None:
             self._note(kind)
             return _n.from_dlpack(value.detach() if kind.startswith("torch") else value)
-        if type(value) in (list, tuple):
-            return type(value)(self.inside(item) for item in value)
-        if type(value) is dict:
-            return {key: self.inside(item) for key, item in value.items()}
         return value
 
     def _note(self, kind):
@@ -71,39 +71,24 @@ class _Call:
 
 def _held(value):
     """A result with its arrays held by nothing but what is returned, so that their memory can be given away."""
-    if isinstance(value, _n.Array):
-        return _n.Held(value)
-    if isinstance(value, (list, tuple)):
-        items = [_held(item) for item in value]
-        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-    if isinstance(value, dict):
-        return {key: _held(item) for key, item in value.items()}
-    return value
+    return mapped(value, lambda one: _n.Held(one) if isinstance(one, _n.Array) else one)
 
 
 def _given(value):
     """What `_held` made, as NumPy's: arrays without axes become NumPy's scalars."""
-    if isinstance(value, _n.Held):
-        array = value.give()
+
+    def give(one):
+        if not isinstance(one, _n.Held):
+            return one
+        array = one.give()
         return array[()] if array.ndim == 0 else array
-    if isinstance(value, (list, tuple)):
-        items = [_given(item) for item in value]
-        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-    if isinstance(value, dict):
-        return {key: _given(item) for key, item in value.items()}
-    return value
+
+    return mapped(value, give)
 
 
 def _handed(value, kind):
     """A result as arrays of a neighbour, on the device where its arguments were."""
-    if isinstance(value, _n.Array):
-        return to_neighbour(value, kind)
-    if isinstance(value, (list, tuple)):
-        items = [_handed(item, kind) for item in value]
-        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-    if isinstance(value, dict):
-        return {key: _handed(item, kind) for key, item in value.items()}
-    return value
+    return mapped(value, lambda one: to_neighbour(one, kind) if isinstance(one, _n.Array) else one)
 
 
 def _rebuilt(function):

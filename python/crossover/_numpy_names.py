@@ -137,49 +137,42 @@ def ptp(a, axis=None):
     return _n.max(a, axis=axis) - _n.min(a, axis=axis)
 
 
-def _nan_reduction(reduce, value):
-    """A reduction over what is not NaN; `value` changes nothing in it. Whole numbers have no NaN."""
-
-    def over(a, axis):
-        a = _n.asarray(a)
-        if a.dtype.kind not in "fc":
-            return reduce(a, axis=axis)
-        lost = _n.isnan(a)
-        return reduce(_n.where(lost, _n.asarray(value, dtype=a.dtype), a), axis=axis), _n.all(lost, axis=axis)
-
-    return over
-
-
-_nan_max = _nan_reduction(_n.max, float("-inf"))
-_nan_min = _nan_reduction(_n.min, float("inf"))
-_nan_sum = _nan_reduction(_n.sum, 0.0)
+def _without_nan(a, value):
+    """The array with `value` in the place of NaN, and where that is; None of whole numbers, which have no NaN."""
+    a = _n.asarray(a)
+    if a.dtype.kind not in "fc":
+        return a, None
+    lost = _n.isnan(a)
+    return _n.where(lost, _n.asarray(value, dtype=a.dtype), a), lost
 
 
 def nansum(a, axis=None):
     """Sum of the elements that are not NaN."""
-    found = _nan_sum(a, axis)
-    return found[0] if isinstance(found, tuple) else found
+    return _n.sum(_without_nan(a, 0.0)[0], axis=axis)
 
 
 def nanmean(a, axis=None):
     """Mean of the elements that are not NaN; NaN where there are none."""
-    a = _n.asarray(a)
-    if a.dtype.kind not in "fc":
+    a, lost = _without_nan(a, 0.0)
+    if lost is None:
         return _n.mean(a, axis=axis)
-    count = _n.sum(_n.logical_not(_n.isnan(a)), axis=axis)
-    return nansum(a, axis) / count.astype(a.dtype)
+    return _n.sum(a, axis=axis) / _n.sum(_n.logical_not(lost), axis=axis).astype(a.dtype)
+
+
+def _nan_extreme(extreme, value, a, axis):
+    a, lost = _without_nan(a, value)
+    found = extreme(a, axis=axis)
+    return found if lost is None else _n.where(_n.all(lost, axis=axis), float("nan"), found)
 
 
 def nanmax(a, axis=None):
     """Largest of the elements that are not NaN; NaN where there are none."""
-    found = _nan_max(a, axis)
-    return _n.where(found[1], float("nan"), found[0]) if isinstance(found, tuple) else found
+    return _nan_extreme(_n.max, float("-inf"), a, axis)
 
 
 def nanmin(a, axis=None):
     """Smallest of the elements that are not NaN; NaN where there are none."""
-    found = _nan_min(a, axis)
-    return _n.where(found[1], float("nan"), found[0]) if isinstance(found, tuple) else found
+    return _nan_extreme(_n.min, float("inf"), a, axis)
 
 
 def vstack(tup):

@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _native as _n
 from . import _numpy_names as _names
+from ._trees import mapped
 
 _FALLBACKS = collections.Counter()
 
@@ -46,30 +47,19 @@ def note_fallback(name, depth=2):
     _FALLBACKS[(name, *place)] += 1
 
 
-def _mapped(value, function):
-    """A list or tuple, also a named one, of what a function makes of the items."""
-    items = [function(item) for item in value]
-    return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-
-
 def to_numpy(value):
     """Our arrays as NumPy's, inside lists, tuples and dictionaries too."""
-    if isinstance(value, _n.Array):
-        return value.__array__()
-    if isinstance(value, (list, tuple)):
-        return _mapped(value, to_numpy)
-    if isinstance(value, dict):
-        return {key: to_numpy(item) for key, item in value.items()}
-    return value
+    return mapped(value, lambda one: one.__array__() if isinstance(one, _n.Array) else one)
+
+
+def _from_numpy(value):
+    is_ours = isinstance(value, np.ndarray) and value.dtype.kind in "biufc" and value.dtype.name != "longdouble"
+    return _n.asarray(value) if is_ours else value
 
 
 def from_numpy(value):
     """NumPy's arrays of numbers as ours, inside lists and tuples too."""
-    if isinstance(value, np.ndarray):
-        return _n.asarray(value) if value.dtype.kind in "biufc" and value.dtype.name != "longdouble" else value
-    if isinstance(value, (list, tuple)):
-        return _mapped(value, from_numpy)
-    return value
+    return value if isinstance(value, dict) else mapped(value, _from_numpy)
 
 
 class _Copies:
@@ -80,30 +70,29 @@ class _Copies:
 
     def of(self, value):
         """As `to_numpy`, with memory that may be written."""
-        if isinstance(value, _n.Array):
-            for ours, copy in self.pairs:
-                if ours is value:
-                    return copy
-            self.pairs.append((value, value.__array__(copy=True)))
-            return self.pairs[-1][1]
-        if isinstance(value, (list, tuple)):
-            return _mapped(value, self.of)
-        if isinstance(value, dict):
-            return {key: self.of(item) for key, item in value.items()}
-        return value
+        return mapped(value, self._copy)
+
+    def _copy(self, value):
+        if not isinstance(value, _n.Array):
+            return value
+        for ours, copy in self.pairs:
+            if ours is value:
+                return copy
+        self.pairs.append((value, value.__array__(copy=True)))
+        return self.pairs[-1][1]
 
     def written(self, result):
         """Brings what was written back; a result that is one of the copies is the array that it was made of."""
         for ours, copy in self.pairs:
             if not np.array_equal(copy, ours.__array__(), equal_nan=copy.dtype.kind in "fc"):
                 ours[...] = copy
-        return self._ours(result)
+        return mapped(result, self._original)
 
-    def _ours(self, result):
+    def _original(self, result):
         for ours, copy in self.pairs:
             if result is copy:
                 return ours
-        return _mapped(result, self._ours) if isinstance(result, (list, tuple)) else from_numpy(result)
+        return _from_numpy(result)
 
 
 def call_numpy(function, args, kwargs):

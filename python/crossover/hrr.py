@@ -9,11 +9,13 @@
 'man'
 
 The models are "hrr", "fhrr", "map", "bsc" and "hlb"; docs/hrr.md explains them. A memory is saved with `save` and comes back with `open`, bit for bit or
-not at all; `verify` says what is damaged.
+not at all, or with `map`, which leaves the vectors where they lie; `verify` says what is damaged, and `salvage` brings back the rest. An `AssociativeMemory`
+holds pairs of items in one vector.
 """
 
+from ._native import HrrAssociativeMemory as AssociativeMemory
 from ._native import HrrItemMemory as ItemMemory
 from ._native import HrrSpace as Space
 from ._native import hrr_verify as verify
 
-__all__ = ["ItemMemory", "Space", "verify"]
+__all__ = ["AssociativeMemory", "ItemMemory", "Space", "verify"]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import crossover as xo
+from crossover import _native
 
 
 def test_numbers_and_sequences_become_arrays_of_numpys_dtypes():
@@ -224,7 +225,18 @@ def test_unknown_operands_are_left_to_the_other_side():
     assert xo.ones(3) + Other() == "reflected"
     with pytest.raises(TypeError):
         xo.ones(3) + object()
-    assert (xo.ones(3) == None) is False  # noqa: E711
+    assert (xo.ones(3) == None).tolist() == [False] * 3 and (xo.ones(3) != None).tolist() == [True] * 3  # noqa: E711
+    assert (xo.ones(2) == "ones").tolist() == [False] * 2 and (xo.ones(()) == None).shape == ()  # noqa: E711
+    with pytest.raises(TypeError):
+        xo.ones(3) < None
+
+
+def test_what_cannot_be_computed_raises_when_it_is_printed():
+    # Without `xo.linalg`, which computes at once, as NumPy does.
+    singular = _native.inv(xo.zeros((2, 2)))
+    for look in (repr, str, lambda x: x.tolist(), lambda x: x._repr_html_()):
+        with pytest.raises(np.linalg.LinAlgError, match="singular"):
+            look(singular)
 
 
 def test_errors_show_shapes_and_are_of_numpys_kind():

@@ -56,3 +56,86 @@ def test_wrong_vectors_are_refused():
         space.bind(space.named("a"), xo.zeros(7))
     with pytest.raises(ValueError, match="no model"):
         xo.hrr.Space("nothing")
+
+
+@pytest.mark.parametrize("model", ["hrr", "fhrr", "map", "bsc", "hlb"])
+def test_the_nearest_of_many_are_found(model):
+    space = xo.hrr.Space(model, d=512)
+    items = space.random(50, seed=3)
+    asked = items[xo.asarray([7, 31])]
+    rows = space.nearest(asked, items)
+    assert rows.dtype == xo.int64 and rows.tolist() == [7, 31]
+    best = space.top_k(asked, items, 3)
+    assert [len(found) for found in best] == [3, 3]
+    assert [found[0][0] for found in best] == [7, 31]
+    for found in best:
+        alikes = [similarity for _, similarity in found]
+        assert alikes == sorted(alikes, reverse=True) and alikes[0] > 0.99
+    assert space.top_k(asked, items, 0) == [[], []]
+
+
+@pytest.mark.parametrize("model", ["hrr", "fhrr", "map", "bsc", "hlb"])
+def test_compact_vectors_come_back(model):
+    space = xo.hrr.Space(model, d=256)
+    words = space.named(["a", "b"])
+    kept = space.compact(words)
+    assert kept.nbytes <= words.nbytes / 2 or model == "bsc"
+    again = space.expand(kept)
+    assert again.dtype == words.dtype and again.shape == words.shape
+    assert float(xo.min(xo.astype(space.similarity(again, words), xo.float64))) > 0.999
+    with pytest.raises(ValueError, match="expand: wants"):
+        space.expand(xo.zeros(3))
+
+
+def test_a_mapped_memory_answers_grows_and_is_saved(tmp_path):
+    space = xo.hrr.Space("hrr", d=128)
+    memory = xo.hrr.ItemMemory(space, capacity=10)
+    memory.add(["red", "green", "blue"])
+    memory.save(tmp_path / "store")
+    assert memory.capacity == 10 and memory.space.d == 128
+    mapped = xo.hrr.ItemMemory.map(tmp_path / "store")
+    assert mapped.query(space.named("green"), 0.9)[0][0] == "green"
+    mapped.add("yellow")
+    mapped.save(tmp_path / "store")
+    del mapped
+    assert xo.hrr.ItemMemory.open(tmp_path / "store").names == ["red", "green", "blue", "yellow"]
+    with pytest.raises(OSError):
+        xo.hrr.ItemMemory.map(tmp_path / "nothing")
+
+
+def test_what_is_intact_of_a_damaged_store_is_salvaged(tmp_path):
+    space = xo.hrr.Space("hrr", d=64)
+    memory = xo.hrr.ItemMemory(space)
+    for name in ("first", "second"):
+        memory.add(name)
+        memory.save(tmp_path / "store")
+    file = tmp_path / "store" / "000002.safetensors"
+    data = bytearray(file.read_bytes())
+    data[-1] ^= 1
+    file.write_bytes(data)
+    saved, damage = xo.hrr.ItemMemory.salvage(tmp_path / "store")
+    assert saved.names == ["first"]
+    assert "000002" in damage[0] and "lost" in damage[-1], damage
+    np.testing.assert_array_equal(np.asarray(saved["first"]), np.asarray(memory["first"]))
+
+
+def test_pairs_are_recalled_and_forgotten():
+    space = xo.hrr.Space("hrr", d=2048)
+    words = xo.hrr.ItemMemory(space)
+    words.add(["France", "Paris", "Japan", "Tokyo", "Peru", "Lima"])
+    capitals = xo.hrr.AssociativeMemory(space)
+    for country, capital in (("France", "Paris"), ("Japan", "Tokyo")):
+        capitals.store(words, country, capital)
+    capitals.store_vectors(words["Peru"], words["Lima"])
+    assert len(capitals) == 3 and capitals.trace.shape == (2048,) and capitals.space.model == "hrr"
+    assert capitals.recall(words, "Peru", 0.3)[0] == "Lima"
+    assert words.query(capitals.recall_vector(words["France"]))[0][0] == "Paris"
+    found = capitals.reliability(words)
+    assert found["pairs"] == 3 and found["items"] == 6 and found["reliable"] and found["probability"] > 0.99
+    assert found["capacity"] > 3
+    capitals.forget(words["Peru"], words["Lima"])
+    assert len(capitals) == 2 and capitals.recall(words, "Peru", 0.3) is None
+    with pytest.raises(KeyError, match="nobody"):
+        capitals.recall(words, "nobody")
+    with pytest.raises(ValueError, match="bind_superpose"):
+        xo.hrr.AssociativeMemory(xo.hrr.Space("bsc"))

@@ -1,5 +1,10 @@
 """What needs an NVIDIA GPU: memory shared with PyTorch and CuPy, and pressure. Counted as not run where there is none."""
 
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
 
@@ -120,3 +125,32 @@ def test_pressure_is_told():
         held = [xo.full((25 << 20,), float(n), dtype="float32").to_device("cuda:0") for n in range(9)]
         xo.exp(held[0]).to_device("cuda:0")
     assert told and told[0][0] == "cuda:0" and told[0][1]["usage"] >= 0.7
+
+
+LONG = """
+import signal, time
+import crossover as xo
+signal.signal(signal.SIGINT, signal.default_int_handler)
+x = xo.full((12000, 12000), 1e-5).to_device("cuda:0")
+for _ in range(200):
+    x = x @ x
+print("ready", flush=True)
+start = time.monotonic()
+try:
+    float(x[0, 0])
+except KeyboardInterrupt:
+    print(time.monotonic() - start, flush=True)
+"""
+
+
+def test_a_long_call_on_the_gpu_is_interrupted_by_ctrl_c():
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", LONG], stdout=pipe, stderr=pipe, text=True) as child:
+        try:
+            assert child.stdout.readline() == "ready\n"
+            time.sleep(2.0)
+            child.send_signal(signal.SIGINT)
+            said, wrong = child.communicate(timeout=100)
+        finally:
+            child.kill()
+    assert child.returncode == 0 and float(said) < 6.0, (said, wrong)

@@ -60,7 +60,7 @@ def array():
     lines = ["class Array:", f'    """{summary(xo.Array)}"""', ""]
     for name, kind in {
         "dtype": "_dtype", "shape": "tuple[int, ...]", "ndim": "int", "size": "int", "itemsize": "int", "nbytes": "int", "device": "_device",
-        "T": "Array", "mT": "Array", "real": "Array", "imag": "Array",
+        "T": "Array", "mT": "Array", "real": "Array", "imag": "Array", "base": "Array | None",
     }.items():
         lines += ["    @property", f"    def {name}(self) -> {kind}:", f'        """{summary(getattr(xo.Array, name))}"""']
     for name in sorted(vars(xo.Array)):
@@ -115,10 +115,53 @@ def stub():
     return text + late + "_dtype = dtype\n_device = device\n"
 
 
+# What methods and attributes of `crossover.hrr` return that is no array.
+HRR = {
+    "Space": {
+        "model": "str", "d": "int", "unbind_exact": "tuple[Array, list[tuple[int, int]]]", "cleanup": "list[tuple[int, float] | None]",
+        "top_k": "list[list[tuple[int, float]]]", "factor": "list[int] | None", "retrieval_probability": "float", "capacity": "int",
+    },
+    "ItemMemory": {
+        "open": "ItemMemory", "map": "ItemMemory", "salvage": "tuple[ItemMemory, list[str]]", "space": "Space", "capacity": "int", "names": "list[str]",
+        "add": "None", "remove": "None", "save": "None", "to_device": "None", "query": "list[tuple[str, float] | None]",
+        "top_k": "list[list[tuple[str, float]]]",
+    },
+    "AssociativeMemory": {
+        "space": "Space", "store": "None", "store_vectors": "None", "forget": "None", "recall": "tuple[str, float] | None",
+        "reliability": "dict[str, Any]",
+    },
+}
+
+
+def hrr():
+    """The stub of `crossover.hrr`."""
+    text = HEAD.replace("import builtins\n", "").replace(", Iterator", "") + "from . import Array\n\n"
+    for name, returns in HRR.items():
+        thing = getattr(xo.hrr, name)
+        text += f'class {name}:\n    """{summary(thing)}"""\n    def __init__(self, *args: Any, **kwargs: Any) -> None: ...\n'
+        for member, found in sorted(vars(thing).items()):
+            if member.startswith("_"):
+                continue
+            kind = returns.get(member, "Array")
+            if inspect.isgetsetdescriptor(found):
+                text += f'    @property\n    def {member}(self) -> {kind}:\n        """{summary(found)}"""\n'
+                continue
+            static = isinstance(found, staticmethod)
+            line = function(member, getattr(thing, member), "    ", method=not static)
+            text += ("    @staticmethod\n" if static else "") + line.replace(f"-> {RETURNS.get(member, 'Array')}:", f"-> {kind}:")
+        text += "".join(f"    def {one}(self{more}) -> {kind}: ...\n" for one, more, kind in (
+            ("__len__", "", "int"), ("__contains__", ", name: str, /", "bool"), ("__getitem__", ", name: str, /", "Array"),
+        ) if one in vars(thing)) + "\n"
+    return text + function("verify", xo.hrr.verify).replace("-> Array:", "-> list[str]:")
+
+
 if __name__ == "__main__":
-    file = FOLDER / "__init__.pyi"
-    if "--check" in sys.argv:
-        sys.exit(0 if file.read_text() == stub() else "python/crossover/__init__.pyi is old: python python/tools/stubs.py")
-    file.write_text(stub())
-    (FOLDER / "py.typed").write_text("")
-    print(f"{file}: {len(stub().splitlines())} lines")
+    for name, text in {"__init__.pyi": stub(), "hrr.pyi": hrr()}.items():
+        file = FOLDER / name
+        if "--check" in sys.argv:
+            if not file.exists() or file.read_text() != text:
+                sys.exit(f"python/crossover/{name} is old: python python/tools/stubs.py")
+            continue
+        file.write_text(text)
+        print(f"{file}: {len(text.splitlines())} lines")
+    (FOLDER / "py.typed").touch()

@@ -186,6 +186,21 @@ impl Array {
         Array { cell: self.cell.clone(), view: Some(Box::new(layout)) }
     }
 
+    /// The array that this one is a view of, with all of its elements; `None` for one that shows all of its own.
+    ///
+    /// ```
+    /// # use crossover_array::{Array, s};
+    /// let x = Array::from([1, 2, 3]);
+    /// let y = x.slice(s![1..]);
+    /// y.base().expect("a view").assign(7)?;
+    /// assert_eq!(x.to_vec::<i32>()?, [7, 7, 7]);
+    /// assert!(x.base().is_none());
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    pub fn base(&self) -> Option<Array> {
+        self.view.as_ref().map(|_| Array { cell: self.cell.clone(), view: None })
+    }
+
     /// The error this array carries, if any, without computing anything.
     ///
     /// ```

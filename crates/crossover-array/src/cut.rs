@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::{
-    eval,
+    eval, interrupt,
     node::{Arg, Node, State},
 };
 
@@ -28,7 +28,7 @@ pub(crate) fn limit(target: &Arc<Node>) {
     }
     let targets: Vec<Arc<Node>> =
         std::iter::once(target.clone()).chain(worth_keeping(below, target)).collect();
-    if let Err(error) = eval::nodes(&targets) {
+    if let Err(error) = interrupt::unasked(|| eval::nodes(&targets)) {
         // Nobody asked for these bytes, so nobody is told yet: the error stays and surfaces when somebody does.
         target.finish(State::Failed(error));
     }

@@ -115,7 +115,7 @@ methods! {
         sigmoid Sigmoid "Logistic function 1 / (1 + exp(-x))."
             "assert_eq!(Array::from([0.0f32]).sigmoid().to_vec::<f32>()?, [0.5]);"
         sign Sign
-            "-1, 0 or 1 with the sign of the operand, a complex number over its magnitude; zeros and NaN stay themselves."
+            "-1, 0 or 1 with the sign of the operand, a complex number over its magnitude; NaN stays itself."
             "assert_eq!(Array::from([-7i32, 0, 3]).sign().to_vec::<i32>()?, [-1, 0, 1]);"
         silu Silu "Sigmoid linear unit: x * sigmoid(x)."
             "assert_eq!(Array::from([0.0f32, 200.0]).silu().to_vec::<f32>()?, [0.0, 200.0]);"

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use crate::{
-    Error, Result, blame,
+    Error, Result, blame, interrupt,
     node::{Arg, Node, State},
     runtime::Runtime,
     single,
@@ -110,7 +110,7 @@ fn evaluate_single(
     let (executor, placement) = (runtime.executor(), runtime.placement().map_err(Ok)?);
     let buffers = match found {
         single::Found::Ready(ready) => {
-            executor.run_for(placement, wanted, &ready.prepared, &ready.inputs, &ready.scalars)
+            interrupt::run(runtime, placement, wanted, &ready.prepared, &ready.inputs, &ready.scalars)
         }
         single::Found::Unknown(graph) => {
             let extraction = extract(&[target], runtime).map_err(Err)?;
@@ -120,7 +120,7 @@ fn evaluate_single(
                 single::remember(graph, &prepared);
             }
             let scalars = extraction.graph.scalars();
-            executor.run_for(placement, wanted, &prepared, &extraction.inputs, scalars)
+            interrupt::run(runtime, placement, wanted, &prepared, &extraction.inputs, scalars)
         }
         single::Found::Other => return evaluate(&[target], runtime, wanted),
     };

@@ -20,7 +20,7 @@ use crate::{
     Device, Error, Precision, Result, Setting,
     config::{self, Resolved, Settings},
     debug::Debug,
-    device,
+    device, interrupt,
     monitor::Monitor,
     profiles, publish,
 };
@@ -242,7 +242,8 @@ impl Runtime {
         inputs: &[Arc<Buffer>],
         wanted: Wanted,
     ) -> crossover_runtime::Result<Outputs> {
-        self.executor.evaluate_for(self.placement()?, wanted, graph, inputs)
+        let (placement, prepared) = (self.placement()?, self.executor.prepare(graph)?);
+        interrupt::run(self, placement, wanted, &prepared, inputs, graph.scalars())
     }
 
     /// As `evaluate`, for a host that wants the first output at once; the flag says whether it has been written to `to`.

@@ -13,6 +13,7 @@ mod frame;
 mod fused;
 mod geometry;
 mod grouping;
+mod join;
 mod kernels;
 mod lower;
 mod memory;

@@ -13,7 +13,7 @@ use crate::{
     backend::Thresholds,
     emit::{Emitter, Place},
     geometry::{Geometry, LONG, Merged, Mode, cut},
-    grouping,
+    grouping, join,
     native::{self, Code, Context, TileRows},
     program::{Access, FrameLayout, Home, Moving, Program, Reduction, Reg, Source, Stage, Step},
     tile::Tiles,
@@ -313,7 +313,7 @@ impl<'a> Lowering<'a> {
             emitter.stages(&plan, kept)?
         };
         let Emitter { lowering, places, scalars, prologue, persistent, slots, slot_bytes, .. } = emitter;
-        let Lowering { geometry, accesses, .. } = lowering;
+        let Lowering { geometry, accesses, tiles, .. } = lowering;
         for stage in &mut stages {
             let run = |r: &Reduction| {
                 let place = places[r.from as usize];
@@ -324,6 +324,8 @@ impl<'a> Lowering<'a> {
         }
         fetch_ahead(&mut stages, &|reg| is_far(reg, &geometry, &accesses, &places));
         let code = stream.and_then(|far| compile(&mut stages, &geometry, &accesses, &places, far));
+        let is_local = |reg: Reg| matches!(places[reg as usize], Place::Slot(_));
+        stages.iter_mut().for_each(|stage| join::stage(stage, tiles, &is_local));
         finish(
             geometry,
             accesses,

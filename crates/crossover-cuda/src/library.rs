@@ -54,14 +54,34 @@ pub(crate) fn candidates(stem: &str, variable: &str) -> Vec<PathBuf> {
     let on_path = std::env::var_os("PATH").map(|p| {
         std::env::split_paths(&p).filter_map(|d| d.parent().map(Path::to_path_buf)).collect::<Vec<_>>()
     });
+    // As a Python package this code lies in a folder beside them, also where nobody has activated the environment.
+    if let Some(site) = own_folder().as_deref().and_then(Path::parent) {
+        out.extend(in_wheels(site, stem));
+    }
     for prefix in prefixes.chain(on_path.into_iter().flatten()) {
         for python in children(&prefix.join("lib")).into_iter().filter(|p| named(p, "python3")) {
-            for part in children(&python.join("site-packages/nvidia")) {
-                out.extend(libraries(&part.join("lib"), stem));
-            }
+            out.extend(in_wheels(&python.join("site-packages"), stem));
         }
     }
     out
+}
+
+/// The files of a library in the packages of a Python environment.
+fn in_wheels(site: &Path, stem: &str) -> Vec<PathBuf> {
+    children(&site.join("nvidia")).iter().flat_map(|part| libraries(&part.join("lib"), stem)).collect()
+}
+
+/// The folder of the file that this code was loaded from, where the system says so.
+fn own_folder() -> Option<PathBuf> {
+    let here = own_folder as fn() -> Option<PathBuf> as usize;
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    maps.lines().find_map(|line| {
+        let (range, rest) = line.split_once(' ')?;
+        let (start, end) = range.split_once('-')?;
+        let [start, end] = [start, end].map(|at| usize::from_str_radix(at, 16).ok());
+        let file = Path::new(rest.get(rest.find('/')?..)?);
+        (start? <= here && here < end?).then(|| file.parent().map(Path::to_path_buf)).flatten()
+    })
 }
 
 fn named(path: &Path, start: &str) -> bool {
@@ -80,4 +100,26 @@ pub(crate) fn libraries(folder: &Path, stem: &str) -> Vec<PathBuf> {
     let start = format!("{stem}.so");
     let is_library = |p: &PathBuf| named(p, &start) && !p.to_string_lossy().ends_with(".a");
     children(folder).into_iter().filter(is_library).collect()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_are_found_in_the_wheels_beside_this_code() {
+        let program = std::env::current_exe().unwrap();
+        let folder = own_folder().unwrap();
+        assert_eq!(folder.canonicalize().unwrap(), program.parent().unwrap().canonicalize().unwrap());
+        let site = std::env::temp_dir().join(format!("crossover-wheels-{}", std::process::id()));
+        let parts =
+            ["nvidia/cu13/lib/libnvrtc.so.13", "nvidia/cufft/lib/libcufft.so.12"].map(|file| site.join(file));
+        for file in &parts {
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, "").unwrap();
+        }
+        assert_eq!(in_wheels(&site, "libnvrtc"), parts[..1]);
+        assert_eq!(in_wheels(&site, "libcufft"), parts[1..]);
+        std::fs::remove_dir_all(&site).unwrap();
+    }
 }

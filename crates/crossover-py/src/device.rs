@@ -12,13 +12,15 @@ use std::{
 use crossover::{Device, Runtime, with_device};
 use pyo3::{prelude::*, types::PyString};
 
-use crate::{errors::value_error, events};
+use crate::{errors::value_error, events, signals};
 
 thread_local! {
     /// How many `with` blocks of devices and runtimes this thread is in.
     static BLOCKS: Cell<usize> = const { Cell::new(0) };
     /// Devices of the `with` blocks that this thread is in.
     static DEVICES: RefCell<Vec<Device>> = const { RefCell::new(Vec::new()) };
+    /// Whether this thread computes while other Python threads run.
+    static COMPUTES: Cell<bool> = const { Cell::new(false) };
     /// Runtimes of the `with` blocks that this thread is in.
     static RUNTIMES: RefCell<Vec<Runtime>> = const { RefCell::new(Vec::new()) };
 }
@@ -75,11 +77,45 @@ pub fn building<T>(body: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Runs what may compute with the runtime and device of this thread, while other Python threads go on.
+/// Notes that a thread computes, until it is dropped.
+struct Computes(bool);
+
+impl Computes {
+    fn now() -> Computes {
+        Computes(COMPUTES.replace(true))
+    }
+}
+
+impl Drop for Computes {
+    fn drop(&mut self) {
+        COMPUTES.set(self.0);
+    }
+}
+
+/// Runs what may compute with the runtime and device of this thread, while other Python threads go on, until it is done or Ctrl-C is pressed.
 pub fn computing<T: Send>(py: Python<'_>, body: impl FnOnce() -> T + Send) -> T {
-    let result = py.detach(|| placed(body));
+    let result = released(py, || placed(body));
     events::deliver(py);
     result
+}
+
+fn released<T: Send>(py: Python<'_>, body: impl FnOnce() -> T + Send) -> T {
+    let heeds = signals::are_ours(py);
+    py.detach(|| {
+        let _computes = Computes::now();
+        if heeds { signals::heeding(body) } else { body() }
+    })
+}
+
+/// Lets other Python threads run also while work is computed that has piled up in expressions.
+pub fn release_piled_up_work() {
+    crossover::around_piled_up_work(|work| {
+        if COMPUTES.get() {
+            work();
+        } else {
+            Python::attach(|py| released(py, || placed(work)));
+        }
+    });
 }
 
 /// Runs what takes no longer than a call of Python's with the runtime and device of this thread.

@@ -14,6 +14,8 @@ use pyo3::{
     types::PyType,
 };
 
+use crate::signals;
+
 /// The exception for an error of the library.
 pub fn raise(error: &Error) -> PyErr {
     let message = error.kind().to_string();
@@ -24,6 +26,7 @@ pub fn raise(error: &Error) -> PyErr {
         }
         runtime::Error::OutOfMemory { .. } => PyMemoryError::new_err(helped(&message, "out-of-memory")),
         runtime::Error::Source { .. } => PyRuntimeError::new_err(helped(&message, "compile-failure")),
+        runtime::Error::Interrupted => signals::raised(),
         runtime::Error::Unsupported { .. } => PyNotImplementedError::new_err(message),
         runtime::Error::Io { kind, .. } => match kind {
             std::io::ErrorKind::NotFound => PyFileNotFoundError::new_err(message),

@@ -22,7 +22,7 @@ mod numpy;
 mod par;
 mod profile;
 mod runtime;
-mod standard;
+mod signals;
 #[cfg(feature = "tokenizers")]
 mod text;
 mod values;
@@ -33,6 +33,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
+    device::release_piled_up_work();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<array::PyArray>()?;
     module.add_class::<dtype::PyDType>()?;

@@ -111,6 +111,11 @@ pub enum Error {
          fork before the first computation, or start processes anew (in Python: multiprocessing.set_start_method(\"spawn\"))"
     )]
     Forked,
+    /// Somebody did not want to wait for the result any longer.
+    #[error(
+        "interrupted before the result was there; nothing has changed, and what was asked for can be asked for again"
+    )]
+    Interrupted,
     /// A broken invariant of ours.
     #[error("internal error: {0}; please report it")]
     Internal(String),

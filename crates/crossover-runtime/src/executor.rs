@@ -18,7 +18,7 @@ use crate::{
     Router, Wanted, Why,
     cache::PlanCache,
     counts::Stats,
-    fork,
+    fork, interrupt,
     launch::Run,
     recent::Recent,
     trace::{self, Kind},
@@ -326,6 +326,7 @@ impl Executor {
         }
         let (mut run, mut done) = (Run { executor: self, course, prepared, scalars, buffers }, false);
         for (at, launch) in plan.launches.iter().enumerate() {
+            interrupt::check()?;
             // A launch may have done the work of the next one too.
             done = !done && run.launch(at, launch)?;
             for freed in &launch.free {

@@ -171,8 +171,8 @@ pub use crossover_array::{
     Key, Kind, Launches, Limit, MatrixNorm, NanOrigin, Number, Operand, Origin, Padding, Pinned, Precision,
     ProcessAlert, ProcessDecision, ProcessKernel, ProcessMemory, ProcessStats, Profile, Recording, Result,
     Rotary, Rows, Runtime, RuntimeStats, Scalar, Scatter, Setting, Shape, Side, Simd, Unique, Utilization,
-    bf16, config_files, einsum, eval_all, f16, fft, gpu_gaps, gpu_queue, gpus, io, keepdims, linalg, memory,
-    par, par_iter, processes, random, s, signal, with_device,
+    around_piled_up_work, bf16, config_files, einsum, eval_all, f16, fft, gpu_gaps, gpu_queue, gpus,
+    interruptible, io, keepdims, linalg, memory, par, par_iter, processes, random, s, signal, with_device,
 };
 /// Graphs, ops, dtypes and the reference interpreter.
 pub use crossover_core as core;

@@ -10,9 +10,11 @@ pub const PREFIX: &str = "crossover_cpu::tile::";
 /// The operation of a function whose symbol does not show its generic arguments.
 pub const UNKNOWN: &str = "?";
 /// Loops that compute. The others move bytes, pick functions, or look at too few elements to fill a vector.
-const ARITHMETIC: [&str; 13] = [
+const ARITHMETIC: [&str; 15] = [
     "unary",
+    "visible_unary",
     "binary",
+    "visible_binary",
     "compare",
     "ternary",
     "part",

@@ -1,6 +1,6 @@
 //! `acosh`: inverse hyperbolic cosine.
 
-use std::f64::consts::LN_2;
+use std::f64::consts::{FRAC_PI_2, LN_2};
 
 use super::{
     Binary, Cost, NanRule, OpInfo, Unary,
@@ -54,7 +54,9 @@ impl Unary for Acosh {
         let re =
             L::select(far, plane::log_length(z) + L::real(LN_2), Asinh::float(a.re * b.re + a.im * b.im));
         let im = L::select(far, Atan2::float(z.im, z.re), L::real(2.0) * Atan2::float(a.im, b.re));
-        plane::canonical(Cx { re, im })
+        // Every number over the origin has a right angle, also one that is not known.
+        let above = z.re.is_eq(L::real(0.0)) & z.im.is_nan();
+        plane::canonical(Cx { re, im: L::select(above, L::real(FRAC_PI_2), im) })
     }
 }
 

@@ -40,7 +40,10 @@ impl Unary for Asinh {
     }
     #[inline(always)]
     fn complex<L: FloatLane>(z: Cx<L>) -> Cx<L> {
-        plane::canonical(plane::over_i(Asin::complex(plane::times_i(z))))
+        let Cx { re, im } = plane::over_i(Asin::complex(plane::times_i(z)));
+        // A real number stays one, also one that is not known.
+        let real = z.re.is_nan() & z.im.is_eq(L::real(0.0));
+        plane::canonical(Cx { re, im: L::select(real, z.im, im) })
     }
 }
 

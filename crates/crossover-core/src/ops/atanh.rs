@@ -80,7 +80,10 @@ impl Unary for Atanh {
         let re = L::select(far, L::select(endless, zero, inverse), re);
         let right = L::select(z.im.is_nan(), L::nan(), L::real(FRAC_PI_2));
         let im = L::select(far, right.with_sign(z.im), im);
-        plane::canonical(Cx { re: plane::signed(re, z.re), im: L::select(im.is_nan(), L::nan(), im) })
+        // What is not known on the imaginary axis stays there; beside a number, nothing is known.
+        let re = L::select(x.is_eq(zero) & z.im.is_nan(), zero, re);
+        let im = L::select(im.is_nan() | (x.is_nan() & plane::is_finite(z.im)), L::nan(), im);
+        plane::canonical(Cx { re: plane::signed(re, z.re), im })
     }
 }
 

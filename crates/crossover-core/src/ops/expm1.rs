@@ -62,6 +62,7 @@ fn complex<L: FloatLane>(z: Cx<L>, (sin, cos): (L, L)) -> Cx<L> {
     // Where e^x is large, one is lost in it, and the product may be finite where e^x is not.
     let large = z.re.is_gt(pick(40.0, 80.0));
     let re = L::select(large, power.re, Expm1::float(z.re) * cos - short);
+    let re = L::select(z.re.is_eq(zero) & z.im.is_eq(zero), zero, re);
     let gone = z.re.is_eq(L::real(f64::NEG_INFINITY));
     Cx { re: L::select(gone, -one, re), im: power.im }
 }

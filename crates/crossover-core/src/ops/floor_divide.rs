@@ -9,8 +9,8 @@ use crate::{
 /// Quotient rounded towards minus infinity; integers divided by zero give 0.
 ///
 /// For floats the floor of the exact quotient, as long as it has no more bits than the significand; beyond that,
-/// where every float is whole, the quotient rounded to nearest. By zero it is what division gives; an infinity over
-/// anything else is NaN.
+/// where every float is whole, the quotient rounded to nearest. By zero, and where an operand is infinite, it is the floor of what division gives,
+/// as the Array API standard asks: an infinity over a number is an infinity, a number over an infinity a zero of the quotient's sign.
 pub struct FloorDivide;
 
 impl Binary for FloorDivide {
@@ -32,13 +32,11 @@ impl Binary for FloorDivide {
         let above = (rest.is_lt(zero) & b.is_gt(zero)) | (rest.is_gt(zero) & b.is_lt(zero));
         let small = whole.magnitude().is_lt(L::real((1u64 << L::DIGITS) as f64));
         let value = L::select(above & small, whole - one, whole);
-        // A zero keeps the sign of the quotient; a negative operand over infinity is below zero, so -1.
+        // A zero keeps the sign of the quotient; one that a negative quotient was too small for is below zero, so -1.
         let opposite = (a.is_lt(zero) & b.is_gt(zero)) | (a.is_gt(zero) & b.is_lt(zero));
         let value = L::select(value.is_eq(zero), zero.with_sign(quotient), value);
-        let value = L::select(quotient.is_eq(zero) & opposite, -one, value);
-        // As in NumPy and Python: an infinite operand has no remainder, hence no floor.
-        let endless = a.magnitude().is_eq(L::real(f64::INFINITY)) & b.is_ne(zero);
-        L::select(endless, L::nan(), value)
+        let finite = b.magnitude().is_lt(L::real(f64::INFINITY));
+        L::select(quotient.is_eq(zero) & opposite & finite, -one, value)
     }
 
     #[inline(always)]
@@ -71,13 +69,15 @@ mod tests {
         assert_eq!(FloorDivide::float(2.0f32, 3.0).to_bits(), 0);
         assert_eq!(FloorDivide::float(1.0f32, 0.1), 9.0);
         assert_eq!(f(1e300, 1e-5), 1e300 / 1e-5);
-        assert_eq!(f(-1.0, f64::INFINITY), -1.0);
+        assert_eq!(f(-1.0, f64::INFINITY).to_bits(), (-0f64).to_bits());
+        assert_eq!(f(f64::NEG_INFINITY, 2.0), f64::NEG_INFINITY);
+        assert!(f(f64::INFINITY, f64::INFINITY).is_nan());
         assert_eq!(f(1.0, f64::INFINITY).to_bits(), 0f64.to_bits());
         assert_eq!(f(-0.0, 2.0).to_bits(), (-0f64).to_bits());
         assert_eq!(f(-1e-320, 1e300), -1.0);
         assert_eq!(f(1.0, 0.0), f64::INFINITY);
         assert_eq!(f(-1.0, 0.0), f64::NEG_INFINITY);
-        assert!(f(f64::INFINITY, 2.0).is_nan() && f(f64::INFINITY, 0.0) == f64::INFINITY);
+        assert!(f(f64::INFINITY, 2.0) == f64::INFINITY && f(f64::INFINITY, 0.0) == f64::INFINITY);
         assert!(f(0.0, 0.0).is_nan() && f(f64::NAN, 1.0).is_nan() && f(1.0, f64::NAN).is_nan());
     }
 

@@ -6,19 +6,20 @@ use crate::{
     lane::{Cx, FloatLane, IntLane},
 };
 
-/// -1, 0 or 1 with the sign of the operand, a complex number over its magnitude; zeros and NaN stay themselves.
+/// -1, 0 or 1 with the sign of the operand, a complex number over its magnitude; NaN stays itself.
 pub struct Sign;
 
 impl Unary for Sign {
     const INFO: OpInfo = OpInfo::new(
         "sign",
         DTypeSet::NUMBER,
-        "-1, 0 or 1 with the sign of the operand, a complex number over its magnitude; zeros and NaN stay themselves.",
+        "-1, 0 or 1 with the sign of the operand, a complex number over its magnitude; NaN stays itself.",
     );
     #[inline(always)]
     fn float<L: FloatLane>(x: L) -> L {
-        let unit = L::real(1.0).with_sign(x);
-        L::select(x.is_lt(L::real(0.0)) | x.is_gt(L::real(0.0)), unit, x)
+        let (zero, unit) = (L::real(0.0), L::real(1.0).with_sign(x));
+        // The sign of a zero is +0, as in NumPy and the standard.
+        L::select(x.is_lt(zero) | x.is_gt(zero), unit, L::select(x.is_eq(zero), zero, x))
     }
 
     #[inline(always)]
@@ -34,7 +35,8 @@ impl Unary for Sign {
         let large = L::select(a.is_gt(b), a, b);
         let (re, im) = (z.re / large, z.im / large);
         let size = length(re, im);
-        let zero = large.is_eq(L::real(0.0));
-        Cx { re: L::select(zero, z.re, re / size), im: L::select(zero, z.im, im / size) }
+        let zero = L::real(0.0);
+        let is_zero = large.is_eq(zero);
+        Cx { re: L::select(is_zero, zero, re / size), im: L::select(is_zero, zero, im / size) }
     }
 }

@@ -449,7 +449,7 @@ impl<'a> Emitter<'a> {
             let ((ra, sa), (rb, sb)) = (self.operand(a, want, list)?, self.operand(b, want, list)?);
             let divide_by = self.lowering.tiles.divide_by;
             let right = |op| match op {
-                MapOp::Divide => divide_by(dtype),
+                MapOp::Divide => divide_by(dtype, false),
                 _ => find(op, dtype, Form::ScalarRight),
             };
             let choice = match (sa, sb) {

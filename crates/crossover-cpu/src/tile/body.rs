@@ -93,16 +93,56 @@ pub unsafe fn unary<O: Apply1<T>, T: Copy>(a: *const u8, out: *mut u8, n: usize)
     }
 }
 
+/// As [`unary`] of an op without rare arguments, with every NaN canonical.
+///
+/// # Safety
+/// As the module says.
+#[inline(always)]
+pub unsafe fn visible_unary<O: Apply1<T>, T: FloatLane>(a: *const u8, out: *mut u8, n: usize) {
+    debug_assert!(!O::SOME_RARE, "rare arguments take a second look at the results");
+    // SAFETY: the caller's contract.
+    unsafe { map1(input::<T>(a, n), output::<T>(out, n), |x| O::apply(x).canonical()) }
+}
+
 /// # Safety
 /// As the module says.
 #[inline(always)]
 pub unsafe fn binary<O: Apply2<T>, T: Copy, const V: u8>(a: *const u8, b: *const u8, out: *mut u8, n: usize) {
     // SAFETY: the caller's contract.
+    unsafe { binary_then::<O, T, V>(a, b, out, n, |x| x) }
+}
+
+/// As [`binary`], with every NaN canonical.
+///
+/// # Safety
+/// As the module says.
+#[inline(always)]
+pub unsafe fn visible_binary<O: Apply2<T>, T: FloatLane, const V: u8>(
+    a: *const u8,
+    b: *const u8,
+    out: *mut u8,
+    n: usize,
+) {
+    // SAFETY: the caller's contract.
+    unsafe { binary_then::<O, T, V>(a, b, out, n, T::canonical) }
+}
+
+/// # Safety
+/// As [`binary`].
+#[inline(always)]
+unsafe fn binary_then<O: Apply2<T>, T: Copy, const V: u8>(
+    a: *const u8,
+    b: *const u8,
+    out: *mut u8,
+    n: usize,
+    then: impl Fn(T) -> T,
+) {
+    // SAFETY: the caller's contract.
     unsafe {
         if O::SHORTENED && !any::<T, V>(a, b, n, |x, y| !<O as Apply2<T>>::is_plain(x, y)) {
-            return each_into::<T, V>(a, b, out, n, <O as Apply2<T>>::short);
+            return each_into::<T, V>(a, b, out, n, |x, y| then(<O as Apply2<T>>::short(x, y)));
         }
-        each_into::<T, V>(a, b, out, n, |x, y| O::apply(x, y));
+        each_into::<T, V>(a, b, out, n, |x, y| then(O::apply(x, y)));
     }
 }
 
@@ -177,11 +217,36 @@ pub unsafe fn compare<O: ApplyCompare<T>, T: Copy, const V: u8>(
         let to = output::<Truth>(out, n);
         if V == VS {
             let y = *b.cast::<T>();
-            map1(input::<T>(a, n), to, |x| O::apply(x, y));
+            truths(input::<T>(a, n), input::<T>(a, n), to, |x, _| O::apply(x, y));
         } else {
-            map2(input::<T>(a, n), input::<T>(b, n), to, |x, y| O::apply(x, y));
+            truths(input::<T>(a, n), input::<T>(b, n), to, |x, y| O::apply(x, y));
         }
     }
+}
+
+/// Truth values that are narrowed together: a vector of bytes.
+const BATCH: usize = 32;
+
+/// Writes truth values of pairs of elements. Of eight bytes, a batch becomes words of ones or zeros first, as comparisons of vectors make them, which are
+/// then packed; element by element, the compiler packs each vector for itself.
+#[inline(always)]
+fn truths<T: Copy>(a: &[T], b: &[T], to: &mut [MaybeUninit<Truth>], f: impl Fn(T, T) -> Truth) {
+    if size_of::<T>() != 8 {
+        return map2(a, b, to, f);
+    }
+    let (left, a) = a.as_chunks::<BATCH>();
+    let (right, b) = b.as_chunks::<BATCH>();
+    let (batches, to) = to.as_chunks_mut::<BATCH>();
+    for ((to, x), y) in batches.iter_mut().zip(left).zip(right) {
+        let mut words = [0i64; BATCH];
+        for ((word, &x), &y) in words.iter_mut().zip(x).zip(y) {
+            *word = -i64::from(f(x, y).0);
+        }
+        for (to, word) in to.iter_mut().zip(words) {
+            *to = MaybeUninit::new(Truth((word as i8).wrapping_neg() as u8));
+        }
+    }
+    map2(a, b, to, f);
 }
 
 /// # Safety
@@ -304,18 +369,24 @@ pub unsafe fn select<E: Copy, const YES: bool, const NO: bool>(
 }
 
 /// Division by one number. Dividing by a power of two and multiplying by its reciprocal round the same real number,
-/// and multiplication is several times faster.
+/// and multiplication is several times faster. Where the result is `VISIBLE`, every NaN is canonical.
 ///
 /// # Safety
 /// As the module says; `b` is a scalar.
 #[inline(always)]
-pub unsafe fn divide_by<F: Reciprocal>(a: *const u8, b: *const u8, out: *mut u8, n: usize) {
+pub unsafe fn divide_by<F: Reciprocal, const VISIBLE: bool>(
+    a: *const u8,
+    b: *const u8,
+    out: *mut u8,
+    n: usize,
+) {
+    let then = |x: F| if VISIBLE { x.canonical() } else { x };
     // SAFETY: the caller's contract.
     unsafe {
         let (a, divisor, out) = (input::<F>(a, n), *b.cast::<F>(), output::<F>(out, n));
         match divisor.exact_reciprocal() {
-            Some(factor) => map1(a, out, |x| x * factor),
-            None => map1(a, out, |x| x / divisor),
+            Some(factor) => map1(a, out, |x| then(x * factor)),
+            None => map1(a, out, |x| then(x / divisor)),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crossover_core::{
     DType,
-    ops::{Cost, OpInfo},
+    ops::{Cost, NanRule, OpInfo},
 };
 
 /// A tile function where an op allows a dtype.
@@ -79,6 +79,40 @@ macro_rules! map_table {
         fn map(op: MapOp, dtype: DType, form: Form) -> Option<TileFn> {
             match op {
                 $(MapOp::$op => entry!($class ops::$module::$op, dtype, form),)*
+            }
+        }
+    };
+}
+
+/// The function of one op whose NaNs are made canonical on the way.
+macro_rules! visible_entry {
+    (unary $op:ty, $dtype:expr, $form:expr) => {
+        by_dtype!($dtype, visibly_alone <$op as Unary>::INFO, visible_unary::<$op> [F32 f32, F64 f64])
+    };
+    (binary $op:ty, $dtype:expr, $form:expr) => {
+        match $form {
+            Form::Vectors => by_dtype!($dtype, visibly <$op as Binary>::INFO, visible_binary::<$op, {body::VV}> [
+                F32 f32, F64 f64
+            ]),
+            Form::ScalarRight => by_dtype!($dtype, visibly <$op as Binary>::INFO, visible_binary::<$op, {body::VS}> [
+                F32 f32, F64 f64
+            ]),
+            Form::ScalarLeft => by_dtype!($dtype, visibly_left <$op as Binary>::INFO, visible_binary::<$op, {body::SV}> [
+                F32 f32, F64 f64
+            ]),
+        }
+    };
+    ($class:ident $op:ty, $dtype:expr, $form:expr) => {
+        None
+    };
+}
+
+/// `visible`, generated from the table of ops.
+macro_rules! visible_table {
+    ($($class:ident $op:ident $module:ident;)*) => {
+        fn visible(op: MapOp, dtype: DType, form: Form) -> Option<TileFn> {
+            match op {
+                $(MapOp::$op => visible_entry!($class ops::$module::$op, dtype, form),)*
             }
         }
     };
@@ -231,6 +265,7 @@ macro_rules! level {
     ($vector:literal $(#[$feature:meta])*) => {
         use crossover_core::{
             DType,
+            lane::FloatLane,
             ops::{
                 self, Apply1, Apply2, Apply3, ApplyCompare, ApplyPart, Binary, Compare, MapOp, Part, Ternary,
                 Truth, Unary, cast, cast::CastTo, reduce::ReduceOp,
@@ -238,7 +273,7 @@ macro_rules! level {
         };
         use num_complex::Complex;
 
-        use super::level::{Wide, scalar_left, scalar_right, vectors};
+        use super::level::{Wide, scalar_left, scalar_right, vectors, visibly, visibly_alone, visibly_left};
         use super::{
             ArgColumnsFn, ArgRowsFn, ColumnsFn, Form, GatherFn, InterleaveFn, ReduceFn, RowsFn, ScatterFn, TileFn, Tiles, body, extreme, movement, reduction,
             reduction::Ordered, sequence,
@@ -260,12 +295,14 @@ macro_rules! level {
         tile_fn!([$(#[$feature])*] copy [E: Copy] (a) movement::copy::<E>);
         tile_fn!([$(#[$feature])*] binary [O: Apply2<T>, T: Copy, const V: u8] (a, b) body::binary::<O, T, V>);
         tile_fn!([$(#[$feature])*] compare [O: ApplyCompare<T>, T: Copy, const V: u8] (a, b) body::compare::<O, T, V>);
-        tile_fn!([$(#[$feature])*] divide_by [F: body::Reciprocal] (a, b) body::divide_by::<F>);
+        tile_fn!([$(#[$feature])*] visible_unary [O: Apply1<T>, T: FloatLane] (a) body::visible_unary::<O, T>);
+        tile_fn!([$(#[$feature])*] visible_binary [O: Apply2<T>, T: FloatLane, const V: u8] (a, b) body::visible_binary::<O, T, V>);
+        tile_fn!([$(#[$feature])*] divide_by [F: body::Reciprocal, const VISIBLE: bool] (a, b) body::divide_by::<F, VISIBLE>);
         tile_fn!([$(#[$feature])*] ternary [O: Apply3<T>, T: Copy] (a, b, c) body::ternary::<O, T>);
         tile_fn!([$(#[$feature])*] select [E: Copy, const YES: bool, const NO: bool] (a, b, c) body::select::<E, YES, NO>);
 
         $(#[$feature])*
-        unsafe fn canonical<F: crossover_core::lane::FloatLane, const PARTS: usize>(
+        unsafe fn canonical<F: FloatLane, const PARTS: usize>(
             a: *const u8, _: *const u8, _: *const u8, out: *mut u8, n: usize,
         ) {
             // SAFETY: see above.
@@ -340,6 +377,7 @@ macro_rules! level {
         }
 
         crossover_core::for_each_op!(map_table);
+        crossover_core::for_each_op!(visible_table);
         crossover_core::for_each_cast!(cast_table);
 
         fn cast_step(step: cast::Step) -> Option<TileFn> {
@@ -390,10 +428,12 @@ macro_rules! level {
             }
         }
 
-        fn divide_by_of(dtype: DType) -> Option<TileFn> {
-            match dtype {
-                DType::F32 => Some(divide_by::<f32>),
-                DType::F64 => Some(divide_by::<f64>),
+        fn divide_by_of(dtype: DType, visible: bool) -> Option<TileFn> {
+            match (dtype, visible) {
+                (DType::F32, false) => Some(divide_by::<f32, false>),
+                (DType::F64, false) => Some(divide_by::<f64, false>),
+                (DType::F32, true) => Some(divide_by::<f32, true>),
+                (DType::F64, true) => Some(divide_by::<f64, true>),
                 _ => None,
             }
         }
@@ -452,6 +492,7 @@ macro_rules! level {
         /// The functions of this level.
         pub static TILES: Tiles = Tiles {
             map,
+            visible,
             divide_by: divide_by_of,
             cast: cast_step,
             half: half_memory,
@@ -492,6 +533,24 @@ pub(super) const fn scalar_right(info: OpInfo, dtype: DType) -> bool {
 /// As [`scalar_right`] for the first operand; commutative ops swap their operands instead.
 pub(super) const fn scalar_left(info: OpInfo, dtype: DType) -> bool {
     !info.facts.commutative && scalar_right(info, dtype)
+}
+
+/// Whether an op also has a loop that makes NaNs canonical on the way: where its NaNs are arithmetic ones, and it is so cheap that going over the
+/// results once more would show.
+pub(super) const fn visibly(info: OpInfo, dtype: DType) -> bool {
+    let cheap = matches!(info.cost, Cost::Simple | Cost::Divide);
+    cheap && matches!(info.nan, NanRule::Arithmetic) && info.dtypes.contains(dtype)
+}
+
+/// As [`visibly`] for one operand. A square root is left out: the compiler takes a NaN chosen for what has none for the one that the instruction makes,
+/// whose sign is another.
+pub(super) const fn visibly_alone(info: OpInfo, dtype: DType) -> bool {
+    visibly(info, dtype) && matches!(info.cost, Cost::Simple)
+}
+
+/// As [`visibly`] with a scalar for the first operand.
+pub(super) const fn visibly_left(info: OpInfo, dtype: DType) -> bool {
+    visibly(info, dtype) && scalar_left(info, dtype)
 }
 
 /// An element of 16 bytes, aligned as a complex number is.

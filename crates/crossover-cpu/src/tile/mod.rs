@@ -60,8 +60,10 @@ pub type RandomFn = unsafe fn(u64, i64, u32, *const u32, *mut u8, usize);
 pub struct Tiles {
     /// An elementwise op on a dtype.
     pub map: fn(MapOp, DType, Form) -> Option<TileFn>,
-    /// Division of a float by one number.
-    pub divide_by: fn(DType) -> Option<TileFn>,
+    /// The same with every NaN canonical, for cheap ops on floats whose NaNs are not.
+    pub visible: fn(MapOp, DType, Form) -> Option<TileFn>,
+    /// Division of a float by one number; whether every NaN is canonical.
+    pub divide_by: fn(DType, bool) -> Option<TileFn>,
     /// A primitive conversion.
     pub cast: fn(cast::Step) -> Option<TileFn>,
     /// Reads (true) or writes (false) a 16-bit float dtype.

@@ -93,6 +93,11 @@ impl PyArray {
         Ok(value)
     }
 
+    /// The array as text. What cannot be computed raises, as it does everywhere else.
+    fn written(&self, py: Python<'_>, write: fn(&Array) -> String) -> PyResult<String> {
+        computing(py, || self.0.eval().map(write)).map_err(|error| raise(&error))
+    }
+
     /// All elements in row-major order.
     fn elements(&self, py: Python<'_>) -> PyResult<impl Iterator<Item = Scalar> + use<>> {
         // A copy in row-major order where the array is a strided view.
@@ -186,6 +191,12 @@ impl PyArray {
     #[getter]
     fn get_imag(&self) -> PyResult<PyArray> {
         PyArray::done(self.0.imag())
+    }
+
+    /// The array whose elements this one shows, or None if they are its own. Another object for the same elements than the one it was taken from.
+    #[getter]
+    fn base(&self) -> Option<PyArray> {
+        self.0.base().map(PyArray)
     }
 
     /// The array on a device.
@@ -291,15 +302,15 @@ impl PyArray {
         first.ok_or_else(|| PyTypeError::new_err("len() of an array without axes"))
     }
 
-    fn __repr__(&self, py: Python<'_>) -> String {
-        let text = computing(py, || format!("{:?}", self.0));
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let text = self.written(py, |array| format!("{array:?}"))?;
         let short = format!("dtype={})", self.0.dtype());
         let long = format!("dtype={})", dtype::name(self.0.dtype()));
-        text.strip_suffix(&short).map(|body| format!("{body}{long}")).unwrap_or(text)
+        Ok(text.strip_suffix(&short).map(|body| format!("{body}{long}")).unwrap_or(text))
     }
 
-    fn __str__(&self, py: Python<'_>) -> String {
-        computing(py, || self.0.to_string())
+    fn __str__(&self, py: Python<'_>) -> PyResult<String> {
+        self.written(py, Array::to_string)
     }
 
     /// The namespace of functions for this array: the package itself.

@@ -3,14 +3,19 @@
 #![allow(unsafe_op_in_unsafe_fn)]
 
 use crossover::{Array, Number};
-use pyo3::{basic::CompareOp, exceptions::PyTypeError, prelude::*};
+use pyo3::{
+    basic::CompareOp,
+    exceptions::PyTypeError,
+    prelude::*,
+    types::{PyBytes, PyNotImplemented, PyString},
+};
 
 use super::PyArray;
 use crate::{
     device::{building, computing},
     dtype::name,
     errors::{raise, value_error},
-    standard,
+    functions::elementwise::refuse_booleans,
     values::{Arg, check_range},
 };
 
@@ -68,17 +73,6 @@ fn check_power(left: &Array, right: &Arg) -> PyResult<()> {
     }
 }
 
-fn floor_divide(left: &Array, right: &Arg) -> Array {
-    match right {
-        Arg::Array(right) => standard::floor_divide(left, right),
-        // Its range was checked before.
-        Arg::Number(number) => {
-            let dtype = left.dtype().with_scalar(number.kind());
-            standard::floor_divide(left, &Array::full_dtype((), *number, dtype))
-        }
-    }
-}
-
 fn matmul(left: &Array, right: &Arg) -> Array {
     match right {
         Arg::Array(right) => left.matmul(right),
@@ -112,7 +106,7 @@ operators! {
     "-" __sub__ __rsub__ __isub__ |x, y| x.subtract(y.operand());
     "*" __mul__ __rmul__ __imul__ |x, y| x.multiply(y.operand());
     "/" __truediv__ __rtruediv__ __itruediv__ |x, y| x.divide(y.operand());
-    "//" __floordiv__ __rfloordiv__ __ifloordiv__ |x, y| floor_divide(x, y);
+    "//" __floordiv__ __rfloordiv__ __ifloordiv__ |x, y| x.floor_divide(y.operand());
     "%" __mod__ __rmod__ __imod__ |x, y| x.remainder(y.operand());
     "@" __matmul__ __rmatmul__ __imatmul__ |x, y| matmul(x, y);
     "&" __and__ __rand__ __iand__ |x, y| x.bitwise_and(y.operand());
@@ -143,7 +137,7 @@ impl PyArray {
     }
 
     fn __neg__(&self) -> PyResult<PyArray> {
-        standard::refuse_booleans("negative", "~x", &[self.0.dtype()])?;
+        refuse_booleans("negative", "~x", &[self.0.dtype()])?;
         PyArray::done(self.0.negative())
     }
 
@@ -159,15 +153,36 @@ impl PyArray {
         PyArray::done(self.0.bitwise_invert())
     }
 
-    fn __richcmp__(&self, other: Arg, op: CompareOp) -> PyResult<PyArray> {
-        let (left, right) = (&self.0, other.operand());
-        PyArray::done(building(|| match op {
-            CompareOp::Lt => left.less(right),
-            CompareOp::Le => left.less_equal(right),
-            CompareOp::Eq => left.equal(right),
-            CompareOp::Ne => left.not_equal(right),
-            CompareOp::Gt => left.greater(right),
-            CompareOp::Ge => left.greater_equal(right),
-        }))
+    fn __richcmp__<'py>(
+        this: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        op: CompareOp,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = this.py();
+        let left = &this.get().0;
+        let result = match other.extract::<Arg>() {
+            Ok(other) => {
+                let right = other.operand();
+                building(|| match op {
+                    CompareOp::Lt => left.less(right),
+                    CompareOp::Le => left.less_equal(right),
+                    CompareOp::Eq => left.equal(right),
+                    CompareOp::Ne => left.not_equal(right),
+                    CompareOp::Gt => left.greater(right),
+                    CompareOp::Ge => left.greater_equal(right),
+                })
+            }
+            // No element is None or a text, as in NumPy; others may know what a comparison with an array is.
+            Err(_) => match op {
+                CompareOp::Eq if is_no_element(other) => Array::full(left.shape(), false),
+                CompareOp::Ne if is_no_element(other) => Array::full(left.shape(), true),
+                _ => return Ok(PyNotImplemented::get(py).to_owned().into_any()),
+            },
+        };
+        Ok(Bound::new(py, PyArray::done(result)?)?.into_any())
     }
+}
+
+fn is_no_element(object: &Bound<'_, PyAny>) -> bool {
+    object.is_none() || object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>()
 }

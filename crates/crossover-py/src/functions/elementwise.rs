@@ -1,13 +1,12 @@
 //! Elementwise functions.
 
-use crossover::{Array, Number, Operand};
+use crossover::{Array, DType, Number, Operand};
 use pyo3::prelude::*;
 
 use crate::{
     array::PyArray,
     device::building,
-    errors::value_error,
-    standard,
+    errors::{type_error, value_error},
     values::{Arg, Arr, check_range, pair},
 };
 
@@ -43,11 +42,11 @@ fn rounded(x: &Array, round: fn(&Array) -> Array) -> Array {
 unary! {
     abs "Magnitude of each element." |x| x.abs();
     acos "Arc cosine in radians." |x| x.acos();
-    acosh "Inverse hyperbolic cosine." |x| standard::acosh(x);
+    acosh "Inverse hyperbolic cosine." |x| x.acosh();
     asin "Arc sine in radians." |x| x.asin();
-    asinh "Inverse hyperbolic sine." |x| standard::asinh(x);
+    asinh "Inverse hyperbolic sine." |x| x.asinh();
     atan "Arc tangent in radians." |x| x.atan();
-    atanh "Inverse hyperbolic tangent." |x| standard::atanh(x);
+    atanh "Inverse hyperbolic tangent." |x| x.atanh();
     bitwise_invert "Every bit flipped; logical not for booleans." |x| x.bitwise_invert();
     ceil "Smallest whole number not below." |x| rounded(x, Array::ceil);
     conj "Complex conjugate." |x| x.conj();
@@ -57,7 +56,7 @@ unary! {
     erfc "Complementary error function." |x| x.erfc();
     exp "e to the power of each element.\n\n>>> xo.exp(xo.asarray([0.0, 1.0]))\narray([1.        , 2.71828183])" |x| x.exp();
     exp2 "Two to the power of each element." |x| x.exp2();
-    expm1 "e to the power of each element, minus one." |x| standard::expm1(x);
+    expm1 "e to the power of each element, minus one." |x| x.expm1();
     floor "Largest whole number not above." |x| rounded(x, Array::floor);
     gelu "Gaussian error linear unit, tanh form." |x| x.gelu();
     gelu_exact "Gaussian error linear unit, exact form." |x| x.gelu_exact();
@@ -75,7 +74,7 @@ unary! {
     reciprocal "One over each element." |x| x.reciprocal();
     relu "The larger of each element and zero." |x| x.relu();
     sigmoid "Logistic function." |x| x.sigmoid();
-    sign "-1, 0 or 1 with the sign of each element." |x| standard::sign(x);
+    sign "-1, 0 or 1 with the sign of each element." |x| x.sign();
     signbit "True where the sign bit is set." |x| x.signbit();
     silu "Sigmoid linear unit." |x| x.silu();
     sin "Sine of radians." |x| x.sin();
@@ -84,7 +83,7 @@ unary! {
     sqrt "Square root." |x| x.sqrt();
     square "Each element times itself." |x| x.square();
     tan "Tangent of radians." |x| x.tan();
-    tanh "Hyperbolic tangent." |x| standard::tanh(x);
+    tanh "Hyperbolic tangent." |x| x.tanh();
     trunc "Nearest whole number towards zero." |x| rounded(x, Array::trunc);
 }
 
@@ -173,11 +172,19 @@ compare! {
     not_equal "True where x1 is different from x2."
 }
 
+/// Booleans have no sign and no difference, as in NumPy.
+pub fn refuse_booleans(op: &str, remedy: &str, dtypes: &[DType]) -> PyResult<()> {
+    if dtypes.iter().all(|&dtype| dtype == DType::Bool) {
+        return Err(type_error(format!("{op} of bool is not supported; use {remedy}")));
+    }
+    Ok(())
+}
+
 /// The sign flipped.
 #[pyfunction]
 #[pyo3(signature = (x, /))]
 fn negative(x: Arr) -> PyResult<PyArray> {
-    standard::refuse_booleans("negative", "logical_not", &[x.0.dtype()])?;
+    refuse_booleans("negative", "logical_not", &[x.0.dtype()])?;
     PyArray::done(building(|| x.0.negative()))
 }
 
@@ -186,7 +193,7 @@ fn negative(x: Arr) -> PyResult<PyArray> {
 #[pyo3(signature = (x1, x2, /))]
 fn subtract(x1: Arg, x2: Arg) -> PyResult<PyArray> {
     let (x1, x2) = pair(x1, x2)?;
-    standard::refuse_booleans("subtract", "bitwise_xor", &[x1.dtype(), x2.kind_of()])?;
+    refuse_booleans("subtract", "bitwise_xor", &[x1.dtype(), x2.kind_of()])?;
     PyArray::done(building(|| x1.subtract(x2.operand())))
 }
 
@@ -195,8 +202,7 @@ fn subtract(x1: Arg, x2: Arg) -> PyResult<PyArray> {
 #[pyo3(signature = (x1, x2, /))]
 fn floor_divide(x1: Arg, x2: Arg) -> PyResult<PyArray> {
     let (x1, x2) = pair(x1, x2)?;
-    let x2 = x2.beside(x1.dtype())?;
-    PyArray::done(building(|| standard::floor_divide(&x1, &x2)))
+    PyArray::done(building(|| x1.floor_divide(x2.operand())))
 }
 
 /// x1 to the power of x2.

@@ -1,7 +1,7 @@
 //! The functions of the namespace, one file per chapter of the standard.
 
 mod creation;
-mod elementwise;
+pub mod elementwise;
 mod fft;
 mod linalg;
 mod manipulation;

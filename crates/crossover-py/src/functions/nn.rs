@@ -7,7 +7,7 @@ use crossover::{
     nn::{self, Attention, Module, Norm, Reduction, Rotary, layers::Activation},
 };
 use parking_lot::Mutex;
-use pyo3::{prelude::*, types::PyDict};
+use pyo3::{prelude::*, sync::MutexExt, types::PyDict};
 
 use crate::{
     array::PyArray,
@@ -192,24 +192,24 @@ fn told(error: nn::Error) -> PyErr {
 #[pymethods]
 impl PyLayer {
     /// The result for an array; nothing is computed yet.
-    fn __call__(&self, x: Arr) -> PyResult<PyArray> {
-        let module = self.module.lock();
+    fn __call__(&self, py: Python<'_>, x: Arr) -> PyResult<PyArray> {
+        let module = self.module.lock_py_attached(py);
         PyArray::done(building(|| module.forward(&x.0)))
     }
 
     /// The parameters by name.
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let out = PyDict::new(py);
-        for (name, array) in self.module.lock().parameters() {
+        for (name, array) in self.module.lock_py_attached(py).parameters() {
             out.set_item(name, PyArray::done(array)?)?;
         }
         Ok(out)
     }
 
     /// Takes all parameters from arrays by name.
-    fn set_parameters(&self, parameters: BTreeMap<String, Arr>) -> PyResult<()> {
+    fn set_parameters(&self, py: Python<'_>, parameters: BTreeMap<String, Arr>) -> PyResult<()> {
         let arrays: BTreeMap<String, Array> = parameters.into_iter().map(|(name, x)| (name, x.0)).collect();
-        self.module.lock().set_parameters(&arrays).map_err(told)
+        self.module.lock_py_attached(py).set_parameters(&arrays).map_err(told)
     }
 
     /// Reads all parameters from a safetensors file; with a prefix, those of names that start with it.
@@ -217,30 +217,30 @@ impl PyLayer {
     fn load(&self, py: Python<'_>, path: std::path::PathBuf, prefix: &str) -> PyResult<()> {
         let arrays = computing(py, || io::load_safetensors(&path)).map_err(|e| raise(&e))?.into_iter();
         let named = arrays.filter_map(|(name, x)| Some((name.strip_prefix(prefix)?.to_string(), x)));
-        self.module.lock().set_parameters(&named.collect()).map_err(told)
+        self.module.lock_py_attached(py).set_parameters(&named.collect()).map_err(told)
     }
 
     /// Writes all parameters as a safetensors file.
     fn save(&self, py: Python<'_>, path: std::path::PathBuf) -> PyResult<()> {
-        let all = self.module.lock().parameters();
+        let all = self.module.lock_py_attached(py).parameters();
         let named: Vec<(&str, &Array)> = all.iter().map(|(name, array)| (name.as_str(), array)).collect();
         computing(py, || io::save_safetensors(&path, &named, &[])).map_err(|e| raise(&e))
     }
 
     /// Converts all parameters.
-    fn to_dtype(&self, dtype: Dt) {
-        let mut module = self.module.lock();
+    fn to_dtype(&self, py: Python<'_>, dtype: Dt) {
+        let mut module = self.module.lock_py_attached(py);
         building(|| module.to_dtype(dtype.0));
     }
 
     /// Numbers in all parameters.
     #[getter]
-    fn size(&self) -> usize {
-        self.module.lock().size()
+    fn size(&self, py: Python<'_>) -> usize {
+        self.module.lock_py_attached(py).size()
     }
 
-    fn __repr__(&self) -> String {
-        format!("{}({} numbers)", self.kind, self.size())
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("{}({} numbers)", self.kind, self.size(py))
     }
 }
 

@@ -41,7 +41,7 @@ pub fn is_on() -> bool {
 
 /// Whether anybody records, or listens to what `tracing` says about evaluations.
 #[inline]
-pub(crate) fn is_watched() -> bool {
+pub fn is_watched() -> bool {
     is_on() || tracing::level_filters::LevelFilter::current() >= tracing::level_filters::LevelFilter::INFO
 }
 

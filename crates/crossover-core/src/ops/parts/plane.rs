@@ -164,7 +164,8 @@ pub fn tanh<L: FloatLane>(z: Cx<L>, (sin, cos): (L, L)) -> Cx<L> {
     let endless = size.is_eq(L::real(f64::INFINITY));
     let re = L::select(!endless & !is_finite(z.im), L::nan(), re);
     let im = L::select(size.is_nan(), L::nan(), im);
-    let im = L::select(endless, zero.with_sign(L::select(across.is_nan(), zero, across)), im);
+    // Beyond all bounds a zero is left, with the sign of the imaginary part if that is a number.
+    let im = L::select(endless, zero.with_sign(L::select(is_finite(z.im), z.im, zero)), im);
     Cx { re: L::select(z.re.is_eq(zero), z.re, re), im: L::select(z.im.is_eq(zero), z.im, im) }
 }
 

@@ -1,36 +1,22 @@
-//! Holographic memory, for `crossover.hrr`, which documents it.
+//! A space of vectors and its operations.
 
 use crossover::{
     Array, DType,
-    hrr::{self, ItemMemory, Model, Named, Space, Store},
+    hrr::{self, Match, Model, Space},
 };
-use parking_lot::Mutex;
-use pyo3::{
-    exceptions::{PyKeyError, PyOSError, PyRuntimeError, PyValueError},
-    prelude::*,
-};
+use pyo3::{exceptions::PyValueError, prelude::*};
 
+use super::failed;
 use crate::{
     array::PyArray,
     device::{building, computing},
     dtype::Dt,
-    errors::raise,
     values::Arr,
 };
 
-fn failed(error: hrr::Error) -> PyErr {
-    match &error {
-        hrr::Error::Array(inner) => raise(inner),
-        hrr::Error::Unknown { .. } => PyKeyError::new_err(error.to_string()),
-        hrr::Error::Io(_) => PyOSError::new_err(error.to_string()),
-        hrr::Error::Busy { .. } => PyRuntimeError::new_err(error.to_string()),
-        _ => PyValueError::new_err(error.to_string()),
-    }
-}
-
 /// A model, the number of elements of its vectors, their dtype, and a seed for names.
 #[pyclass(frozen, name = "Space", module = "crossover.hrr")]
-pub struct PySpace(Space);
+pub struct PySpace(pub Space);
 
 impl PySpace {
     /// The result of an operation in this space.
@@ -178,6 +164,47 @@ impl PySpace {
         Ok(found.into_iter().map(|m| m.map(|m| (m.index, m.similarity))).collect())
     }
 
+    /// The rows of the nearest items, one for each query, as an array; -1 where a query is NaN. Lazy, and computed where the vectors are.
+    ///
+    /// >>> space = xo.hrr.Space("hrr", d=512)
+    /// >>> colours = space.named(["red", "green", "blue"])
+    /// >>> space.nearest(space.named(["blue", "red"]), colours)
+    /// array([2, 0])
+    fn nearest(&self, queries: Arr, items: Arr) -> PyResult<PyArray> {
+        self.made(|space| space.nearest(&queries.0, &items.0))
+    }
+
+    /// For each query the `k` nearest items, nearest first, as (row, similarity).
+    ///
+    /// >>> space = xo.hrr.Space("bsc", d=1000)
+    /// >>> letters = space.named(["a", "b", "c", "d"])
+    /// >>> mixed = space.superpose(space.named(["b", "d", "x"]))
+    /// >>> sorted(row for row, _ in space.top_k(mixed, letters, 2)[0])
+    /// [1, 3]
+    fn top_k(&self, py: Python<'_>, queries: Arr, items: Arr, k: usize) -> PyResult<Vec<Vec<(usize, f64)>>> {
+        let found = computing(py, || self.0.top_k(&queries.0, &items.0, k)).map_err(failed)?;
+        let pairs = |found: Vec<Match>| found.into_iter().map(|m| (m.index, m.similarity)).collect();
+        Ok(found.into_iter().map(pairs).collect())
+    }
+
+    /// Vectors in a quarter to half of the memory, to be kept: numbers rounded to bfloat16, those of "fhrr" in rows of 2·d.
+    fn compact(&self, vectors: Arr) -> PyResult<PyArray> {
+        self.made(|space| space.compact(&vectors.0))
+    }
+
+    /// Vectors of the space from compact ones.
+    ///
+    /// >>> space = xo.hrr.Space("fhrr", d=512)
+    /// >>> words = space.named(["one", "two"])
+    /// >>> kept = space.compact(words)
+    /// >>> kept.dtype, kept.shape
+    /// (bfloat16, (2, 1024))
+    /// >>> bool(xo.all(space.similarity(space.expand(kept), words) > 0.9999))
+    /// True
+    fn expand(&self, compact: Arr) -> PyResult<PyArray> {
+        self.made(|space| space.expand(&compact.0))
+    }
+
     /// Which items, one of each codebook, were bound: their rows, or None if that was not found.
     #[pyo3(signature = (bound, codebooks, rounds=100))]
     fn factor(
@@ -212,106 +239,4 @@ impl PySpace {
             self.0.seed()
         )
     }
-}
-
-/// Items by name, one vector each, that grow.
-#[pyclass(frozen, name = "ItemMemory", module = "crossover.hrr")]
-pub struct PyItemMemory(Mutex<ItemMemory>);
-
-fn pairs(found: Vec<Named>) -> Vec<(String, f64)> {
-    found.into_iter().map(|n| (n.name, n.similarity)).collect()
-}
-
-#[pymethods]
-impl PyItemMemory {
-    #[new]
-    #[pyo3(signature = (space, capacity=0))]
-    fn new(space: &PySpace, capacity: usize) -> PyItemMemory {
-        PyItemMemory(Mutex::new(ItemMemory::with_capacity(capacity, space.0.clone())))
-    }
-
-    /// The memory of a store, if every byte is as it was written.
-    #[staticmethod]
-    fn open(py: Python<'_>, folder: std::path::PathBuf) -> PyResult<PyItemMemory> {
-        let memory = computing(py, || ItemMemory::open(&folder)).map_err(failed)?;
-        Ok(PyItemMemory(Mutex::new(memory)))
-    }
-
-    /// Saves what is new.
-    fn save(&self, py: Python<'_>, folder: std::path::PathBuf) -> PyResult<()> {
-        computing(py, || self.0.lock().save(&folder)).map_err(failed)
-    }
-
-    /// Adds names with their own vectors, or one name with the vector given.
-    #[pyo3(signature = (names, vector=None))]
-    fn add(&self, py: Python<'_>, names: &Bound<'_, PyAny>, vector: Option<Arr>) -> PyResult<()> {
-        let names: Vec<String> = match names.extract::<String>() {
-            Ok(name) => vec![name],
-            Err(_) => names.extract()?,
-        };
-        let added = computing(py, || {
-            let mut memory = self.0.lock();
-            match (&vector, names.as_slice()) {
-                (None, names) => memory.add_all(names),
-                (Some(vector), [name]) => memory.add_vector(name, &vector.0),
-                (Some(vectors), names) => memory.add_vectors(names, &vectors.0),
-            }
-        });
-        added.map_err(failed)
-    }
-
-    /// Removes an item.
-    fn remove(&self, name: &str) -> PyResult<()> {
-        self.0.lock().remove(name).map_err(failed)
-    }
-
-    /// The names, in the order of the rows.
-    #[getter]
-    fn names(&self) -> Vec<String> {
-        self.0.lock().names().to_vec()
-    }
-
-    /// The vectors, one per row.
-    #[getter]
-    fn vectors(&self) -> PyResult<PyArray> {
-        PyArray::done(self.0.lock().vectors().copy())
-    }
-
-    /// The nearest item of each query as (name, similarity), or None below the threshold.
-    #[pyo3(signature = (queries, threshold=0.0))]
-    fn query(&self, py: Python<'_>, queries: Arr, threshold: f64) -> PyResult<Vec<Option<(String, f64)>>> {
-        let found = computing(py, || self.0.lock().query(&queries.0, threshold)).map_err(failed)?;
-        Ok(found.into_iter().map(|n| n.map(|n| (n.name, n.similarity))).collect())
-    }
-
-    /// The k nearest items of each query, nearest first.
-    fn top_k(&self, py: Python<'_>, queries: Arr, k: usize) -> PyResult<Vec<Vec<(String, f64)>>> {
-        let found = computing(py, || self.0.lock().top_k(&queries.0, k)).map_err(failed)?;
-        Ok(found.into_iter().map(pairs).collect())
-    }
-
-    fn __len__(&self) -> usize {
-        self.0.lock().len()
-    }
-
-    fn __contains__(&self, name: &str) -> bool {
-        self.0.lock().contains(name)
-    }
-
-    fn __getitem__(&self, name: &str) -> PyResult<PyArray> {
-        PyArray::done(self.0.lock().get(name).map_err(failed)?)
-    }
-}
-
-/// What is damaged in a store, as text; empty if it is intact.
-#[pyfunction]
-fn hrr_verify(py: Python<'_>, folder: std::path::PathBuf) -> PyResult<Vec<String>> {
-    let report = computing(py, || Store::verify_folder(&folder)).map_err(failed)?;
-    Ok(report.damage.iter().map(ToString::to_string).collect())
-}
-
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("HrrSpace", module.py().get_type::<PySpace>())?;
-    module.add("HrrItemMemory", module.py().get_type::<PyItemMemory>())?;
-    module.add_function(wrap_pyfunction!(hrr_verify, module)?)
 }

@@ -1,0 +1,232 @@
+//! Memories: items by name, and pairs of them in one vector.
+//!
+//! A lock may be held by a thread that waits for Python, so whoever waits for the lock lets others run Python meanwhile.
+#![allow(unsafe_code)]
+
+use crossover::hrr::{AssociativeMemory, ItemMemory, Named, Store};
+use parking_lot::Mutex;
+use pyo3::{prelude::*, sync::MutexExt, types::PyDict};
+
+use super::{failed, space::PySpace};
+use crate::{
+    array::PyArray,
+    device::{Dev, building, computing},
+    values::Arr,
+};
+
+/// Items by name, one vector each, that grow.
+#[pyclass(frozen, name = "ItemMemory", module = "crossover.hrr")]
+pub struct PyItemMemory(Mutex<ItemMemory>);
+
+fn pairs(found: Vec<Named>) -> Vec<(String, f64)> {
+    found.into_iter().map(|n| (n.name, n.similarity)).collect()
+}
+
+#[pymethods]
+impl PyItemMemory {
+    #[new]
+    #[pyo3(signature = (space, capacity=0))]
+    fn new(space: &PySpace, capacity: usize) -> PyItemMemory {
+        PyItemMemory(Mutex::new(ItemMemory::with_capacity(capacity, space.0.clone())))
+    }
+
+    /// The memory of a store, if every byte is as it was written.
+    #[staticmethod]
+    fn open(py: Python<'_>, folder: std::path::PathBuf) -> PyResult<PyItemMemory> {
+        let memory = computing(py, || ItemMemory::open(&folder)).map_err(failed)?;
+        Ok(PyItemMemory(Mutex::new(memory)))
+    }
+
+    /// As `open`, but the vectors are used where they lie in the store's files, which are verified all the same: for memories larger than
+    /// the machine's. Items that are added go to memory. Nobody may change the files meanwhile; this library never does.
+    #[staticmethod]
+    fn map(py: Python<'_>, folder: std::path::PathBuf) -> PyResult<PyItemMemory> {
+        // SAFETY: the caller is told that nobody may change the segments, which are written once, under names of their own.
+        let memory = computing(py, || unsafe { ItemMemory::map(&folder) }).map_err(failed)?;
+        Ok(PyItemMemory(Mutex::new(memory)))
+    }
+
+    /// What can be saved of a damaged store: a memory of the items that are as they were written, and what is damaged, as text.
+    #[staticmethod]
+    fn salvage(py: Python<'_>, folder: std::path::PathBuf) -> PyResult<(PyItemMemory, Vec<String>)> {
+        let (memory, report) = computing(py, || ItemMemory::salvage(&folder)).map_err(failed)?;
+        Ok((PyItemMemory(Mutex::new(memory)), report.damage.iter().map(ToString::to_string).collect()))
+    }
+
+    /// The space of the vectors.
+    #[getter]
+    fn space(&self, py: Python<'_>) -> PySpace {
+        PySpace(self.0.lock_py_attached(py).space().clone())
+    }
+
+    /// Items that fit without moving.
+    #[getter]
+    fn capacity(&self, py: Python<'_>) -> usize {
+        self.0.lock_py_attached(py).capacity()
+    }
+
+    /// Keeps the vectors, as queries compare with them, on a device, so that queries there move nothing.
+    fn to_device(&self, py: Python<'_>, device: Dev) -> PyResult<()> {
+        computing(py, || self.0.lock().to_device(device.0)).map_err(failed)
+    }
+
+    /// Saves what is new.
+    fn save(&self, py: Python<'_>, folder: std::path::PathBuf) -> PyResult<()> {
+        computing(py, || self.0.lock().save(&folder)).map_err(failed)
+    }
+
+    /// Adds names with their own vectors, or one name with the vector given.
+    #[pyo3(signature = (names, vector=None))]
+    fn add(&self, py: Python<'_>, names: &Bound<'_, PyAny>, vector: Option<Arr>) -> PyResult<()> {
+        let names: Vec<String> = match names.extract::<String>() {
+            Ok(name) => vec![name],
+            Err(_) => names.extract()?,
+        };
+        let added = computing(py, || {
+            let mut memory = self.0.lock();
+            match (&vector, names.as_slice()) {
+                (None, names) => memory.add_all(names),
+                (Some(vector), [name]) => memory.add_vector(name, &vector.0),
+                (Some(vectors), names) => memory.add_vectors(names, &vectors.0),
+            }
+        });
+        added.map_err(failed)
+    }
+
+    /// Removes an item.
+    fn remove(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        self.0.lock_py_attached(py).remove(name).map_err(failed)
+    }
+
+    /// The names, in the order of the rows.
+    #[getter]
+    fn names(&self, py: Python<'_>) -> Vec<String> {
+        self.0.lock_py_attached(py).names().to_vec()
+    }
+
+    /// The vectors, one per row.
+    #[getter]
+    fn vectors(&self, py: Python<'_>) -> PyResult<PyArray> {
+        PyArray::done(self.0.lock_py_attached(py).vectors().copy())
+    }
+
+    /// The nearest item of each query as (name, similarity), or None below the threshold.
+    #[pyo3(signature = (queries, threshold=0.0))]
+    fn query(&self, py: Python<'_>, queries: Arr, threshold: f64) -> PyResult<Vec<Option<(String, f64)>>> {
+        let found = computing(py, || self.0.lock().query(&queries.0, threshold)).map_err(failed)?;
+        Ok(found.into_iter().map(|n| n.map(|n| (n.name, n.similarity))).collect())
+    }
+
+    /// The k nearest items of each query, nearest first.
+    fn top_k(&self, py: Python<'_>, queries: Arr, k: usize) -> PyResult<Vec<Vec<(String, f64)>>> {
+        let found = computing(py, || self.0.lock().top_k(&queries.0, k)).map_err(failed)?;
+        Ok(found.into_iter().map(pairs).collect())
+    }
+
+    fn __len__(&self, py: Python<'_>) -> usize {
+        self.0.lock_py_attached(py).len()
+    }
+
+    fn __contains__(&self, py: Python<'_>, name: &str) -> bool {
+        self.0.lock_py_attached(py).contains(name)
+    }
+
+    fn __getitem__(&self, py: Python<'_>, name: &str) -> PyResult<PyArray> {
+        PyArray::done(self.0.lock_py_attached(py).get(name).map_err(failed)?)
+    }
+}
+
+/// Pairs of items, superposed in one vector of fixed size, which answers less certainly with every pair.
+///
+/// >>> space = xo.hrr.Space("hrr", d=1024)
+/// >>> words = xo.hrr.ItemMemory(space)
+/// >>> words.add(["France", "Paris", "Japan", "Tokyo"])
+/// >>> capitals = xo.hrr.AssociativeMemory(space)
+/// >>> capitals.store(words, "France", "Paris")
+/// >>> capitals.store(words, "Japan", "Tokyo")
+/// >>> capitals.recall(words, "Japan")[0]
+/// 'Tokyo'
+/// >>> capitals.reliability(words)["reliable"]
+/// True
+#[pyclass(frozen, name = "AssociativeMemory", module = "crossover.hrr")]
+pub struct PyAssociativeMemory(Mutex<AssociativeMemory>);
+
+#[pymethods]
+impl PyAssociativeMemory {
+    #[new]
+    fn new(space: &PySpace) -> PyResult<PyAssociativeMemory> {
+        let memory = building(|| AssociativeMemory::new(space.0.clone())).map_err(failed)?;
+        Ok(PyAssociativeMemory(Mutex::new(memory)))
+    }
+
+    /// The space of the vector.
+    #[getter]
+    fn space(&self, py: Python<'_>) -> PySpace {
+        PySpace(self.0.lock_py_attached(py).space().clone())
+    }
+
+    /// The superposition.
+    #[getter]
+    fn trace(&self, py: Python<'_>) -> PyResult<PyArray> {
+        PyArray::done(self.0.lock_py_attached(py).trace().copy())
+    }
+
+    /// Stores a pair of items by name.
+    fn store(&self, py: Python<'_>, items: &PyItemMemory, key: &str, value: &str) -> PyResult<()> {
+        computing(py, || self.0.lock().store(&items.0.lock(), key, value)).map_err(failed)
+    }
+
+    /// Stores a pair of vectors.
+    fn store_vectors(&self, py: Python<'_>, key: Arr, value: Arr) -> PyResult<()> {
+        computing(py, || self.0.lock().store_vectors(&key.0, &value.0)).map_err(failed)
+    }
+
+    /// Takes a pair of vectors out again that was stored.
+    fn forget(&self, py: Python<'_>, key: Arr, value: Arr) -> PyResult<()> {
+        computing(py, || self.0.lock().forget(&key.0, &value.0)).map_err(failed)
+    }
+
+    /// The item that was stored with a key as (name, similarity), or None if no item is as alike as the threshold.
+    #[pyo3(signature = (items, key, threshold=0.0))]
+    fn recall(
+        &self,
+        py: Python<'_>,
+        items: &PyItemMemory,
+        key: &str,
+        threshold: f64,
+    ) -> PyResult<Option<(String, f64)>> {
+        let found =
+            computing(py, || self.0.lock().recall(&items.0.lock(), key, threshold)).map_err(failed)?;
+        Ok(found.map(|named| (named.name, named.similarity)))
+    }
+
+    /// What was stored with a vector, with the noise of the other pairs.
+    fn recall_vector(&self, py: Python<'_>, key: Arr) -> PyResult<PyArray> {
+        PyArray::done(building(|| self.0.lock_py_attached(py).recall_vector(&key.0)).map_err(failed)?)
+    }
+
+    /// How much answers can be relied upon: the pairs, the items, the probability that an answer is right, the pairs that could be stored
+    /// until it is below 0.99, and whether it is not.
+    fn reliability<'py>(&self, py: Python<'py>, items: &PyItemMemory) -> PyResult<Bound<'py, PyDict>> {
+        let found = self.0.lock_py_attached(py).reliability(&items.0.lock_py_attached(py));
+        let entries = PyDict::new(py);
+        entries.set_item("pairs", found.pairs)?;
+        entries.set_item("items", found.items)?;
+        entries.set_item("probability", found.probability)?;
+        entries.set_item("capacity", found.capacity)?;
+        entries.set_item("reliable", found.is_reliable())?;
+        Ok(entries)
+    }
+
+    /// Pairs that were stored and not forgotten.
+    fn __len__(&self, py: Python<'_>) -> usize {
+        self.0.lock_py_attached(py).pairs()
+    }
+}
+
+/// What is damaged in a store, as text; empty if it is intact.
+#[pyfunction]
+pub fn hrr_verify(py: Python<'_>, folder: std::path::PathBuf) -> PyResult<Vec<String>> {
+    let report = computing(py, || Store::verify_folder(&folder)).map_err(failed)?;
+    Ok(report.damage.iter().map(ToString::to_string).collect())
+}

@@ -1,0 +1,30 @@
+//! Holographic memory, for `crossover.hrr`, which documents it.
+
+mod memory;
+mod space;
+
+use crossover::hrr;
+use pyo3::{
+    exceptions::{PyKeyError, PyOSError, PyRuntimeError, PyValueError},
+    prelude::*,
+};
+
+use crate::errors::raise;
+
+fn failed(error: hrr::Error) -> PyErr {
+    match &error {
+        hrr::Error::Array(inner) => raise(inner),
+        hrr::Error::Unknown { .. } => PyKeyError::new_err(error.to_string()),
+        hrr::Error::Io(_) => PyOSError::new_err(error.to_string()),
+        hrr::Error::Busy { .. } => PyRuntimeError::new_err(error.to_string()),
+        _ => PyValueError::new_err(error.to_string()),
+    }
+}
+
+/// Adds classes and functions to the module.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("HrrSpace", module.py().get_type::<space::PySpace>())?;
+    module.add("HrrItemMemory", module.py().get_type::<memory::PyItemMemory>())?;
+    module.add("HrrAssociativeMemory", module.py().get_type::<memory::PyAssociativeMemory>())?;
+    module.add_function(wrap_pyfunction!(memory::hrr_verify, module)?)
+}

@@ -1,0 +1,17 @@
+"""Values inside lists, tuples and dictionaries, one by one."""
+
+
+def mapped(value, leaf):
+    """The value with everything that is no list, tuple or dictionary replaced by what `leaf` makes of it. Named tuples stay what they are; other
+    classes that derive from these are the user's, and left to `leaf`.
+
+    >>> mapped({"a": [1, (2, 3)]}, lambda x: 10 * x)
+    {'a': [10, (20, 30)]}
+    """
+    if type(value) in (list, tuple):
+        return type(value)([mapped(item, leaf) for item in value])
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(mapped(item, leaf) for item in value))
+    if type(value) is dict:
+        return {key: mapped(item, leaf) for key, item in value.items()}
+    return leaf(value)
