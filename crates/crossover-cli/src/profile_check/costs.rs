@@ -42,6 +42,8 @@ struct Together {
 struct Cost {
     name: String,
     place: String,
+    /// Calls of a batch: so many share a session.
+    calls: usize,
     /// Microseconds of one call, the median of all batches.
     off_us: f64,
     on_us: f64,
@@ -117,11 +119,11 @@ pub fn measure(wanted: &Wanted) -> Result<Costs> {
     costs.gather_ns = gathered.into_iter().fold(f64::INFINITY, f64::min);
     let mut one = |mut work: Work| -> Result<()> {
         let (name, place) = (work.name, work.place);
-        let [off, on, ratio, spread, control] =
+        let (calls, [off, on, ratio, spread, control]) =
             compared(&mut work.run, wanted.rounds).with_context(|| format!("{name} {place}"))?;
         eprintln!("{ratio:.3} ({control:.3})  {:>10.1} µs  {name} {place}", off * 1e6);
         let (off_us, on_us) = (off * 1e6, on * 1e6);
-        costs.workloads.push(Cost { name, place, off_us, on_us, ratio, spread, control });
+        costs.workloads.push(Cost { name, place, calls, off_us, on_us, ratio, spread, control });
         Ok(())
     };
     match wanted.suite {
@@ -170,14 +172,15 @@ fn spans(count: u32) -> f64 {
 }
 
 /// Seconds of one call without and with a session, their ratio, its spread, and the ratio of a second turn without one.
-fn compared(run: &mut dyn FnMut(usize) -> Result<f64>, rounds: usize) -> Result<[f64; 5]> {
+fn compared(run: &mut dyn FnMut(usize) -> Result<f64>, rounds: usize) -> Result<(usize, [f64; 5])> {
     /// Of what takes longer, in seconds, a few calls must do.
     const LONG: f64 = 0.5;
     // Compilers, trials and sequences are over before anything counts.
     let warm = Instant::now();
     let mut first = run(1)?;
+    // The shortest: one that was disturbed would make a batch of a single call, and the first call of a session is always timed.
     while warm.elapsed().as_secs_f64() < 0.3 {
-        first = run(1)?;
+        first = first.min(run(1)?);
     }
     let count = ((BATCH / first.max(1e-9)) as usize).clamp(1, 20_000);
     let rounds = if first > LONG { rounds.min(5) } else { rounds };
@@ -198,7 +201,8 @@ fn compared(run: &mut dyn FnMut(usize) -> Result<f64>, rounds: usize) -> Result<
     }
     let spread = (quantile(&mut ratios, 0.75) - quantile(&mut ratios, 0.25)) / 2.0;
     let middle = |values: &mut Vec<f64>| quantile(values, 0.5);
-    Ok([middle(&mut off), middle(&mut on), middle(&mut ratios), spread, middle(&mut controls)])
+    let figures = [middle(&mut off), middle(&mut on), middle(&mut ratios), spread, middle(&mut controls)];
+    Ok((count, figures))
 }
 
 fn quantile(values: &mut [f64], share: f64) -> f64 {
@@ -224,6 +228,7 @@ mod tests {
         let cost = |place: &str, off_us: f64, ratio: f64| Cost {
             name: String::new(),
             place: place.to_owned(),
+            calls: 1,
             off_us,
             on_us: off_us * ratio,
             ratio,
