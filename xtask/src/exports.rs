@@ -13,6 +13,8 @@ use crate::workspace::{self, Metadata};
 const FOLDER: &str = ".venv-page";
 /// The program that runs the consumers, and what it needs.
 const CHECKS: &str = "crates/crossover-profile/exports";
+/// Makes traces as a machine with a GPU would.
+const GENERATOR: &str = "crates/crossover-profile/page/tests/generate.py";
 /// The version of speedscope whose importers are run.
 const SPEEDSCOPE: &str = "speedscope@1.25.0";
 
@@ -31,7 +33,7 @@ pub fn run() -> Result<bool> {
 pub fn count(notices: &mut Vec<String>) -> Result<Tally> {
     let venv = Venv::with(FOLDER, &["-r", &format!("{CHECKS}/requirements.txt")])?;
     let folder = Metadata::read()?.target_directory.join("exports");
-    export(&folder)?;
+    export(&folder, &venv)?;
     let mut check = workspace::command(venv.python());
     check.arg(format!("{CHECKS}/check.py")).arg(&folder).env("PYTHONDONTWRITEBYTECODE", "1");
     match speedscope() {
@@ -59,7 +61,7 @@ pub fn count(notices: &mut Vec<String>) -> Result<Tally> {
 }
 
 /// Records a trace, and writes it in every form, with the metrics of a process and the alert rules.
-fn export(folder: &Path) -> Result<()> {
+fn export(folder: &Path, venv: &Venv) -> Result<()> {
     let target = Metadata::read()?.target_directory.join("debug");
     let mut build = workspace::cargo();
     build.args(["build", "--quiet", "--workspace", "--all-features", "--bin", "crossover"]);
@@ -69,8 +71,14 @@ fn export(folder: &Path) -> Result<()> {
     let trace = folder.join("trace.json");
     quietly(&target.join("examples/profile"), &[trace.as_os_str()])?;
     quietly(&target.join("examples/metrics"), &[folder.join("metrics.prom").as_os_str()])?;
+    // Of a machine with a GPU: most have none.
+    let streams = folder.join("gpu.json");
+    let mut generate = workspace::command(venv.python());
+    generate.args([GENERATOR, "--spans", "2000", "-o"]).arg(&streams).env("PYTHONDONTWRITEBYTECODE", "1");
+    workspace::must_succeed(&mut generate)?;
     let program = target.join("crossover");
-    for form in ["chrome", "folded", "speedscope", "prometheus"] {
+    let all = ["chrome", "folded", "speedscope", "prometheus"].map(|form| (&trace, form));
+    for (trace, form) in all.into_iter().chain([(&streams, "chrome")]) {
         let to = trace.with_extension(form);
         let words = [
             "report".as_ref(),

@@ -40,6 +40,9 @@ pub struct Arguments {
     /// Rounds at most
     #[arg(long, value_name = "N", default_value_t = 40)]
     rounds: usize,
+    /// Seconds after which no round begins and a program that still runs is ended
+    #[arg(long, value_name = "SECONDS")]
+    limit: Option<f64>,
     /// Differences below this many percent do not matter
     #[arg(long, value_name = "PERCENT", default_value_t = 2.0)]
     tolerance: f64,
@@ -99,6 +102,8 @@ fn files(arguments: &Arguments, settings: &Settings) -> Result<Comparison> {
 }
 
 fn race(arguments: &Arguments, settings: &Settings) -> Result<Comparison> {
+    let limit = arguments.limit.map(std::time::Duration::try_from_secs_f64).transpose();
+    let limit = limit.with_context(|| format!("a limit of {:?} seconds", arguments.limit))?;
     let usual = "bench --json --quick --times";
     let words = arguments.arguments.as_deref().unwrap_or(usual).split_whitespace();
     let mut words: Vec<String> = words.map(str::to_owned).collect();
@@ -113,7 +118,7 @@ fn race(arguments: &Arguments, settings: &Settings) -> Result<Comparison> {
     let bar = command::progress(arguments.rounds);
     bar.set_message("rounds at most");
     let fewest = Race::default().fewest.min(arguments.rounds);
-    let race = Race { fewest, most: arguments.rounds };
+    let race = Race { fewest, most: arguments.rounds, limit };
     let outcome = bench::race(&a, &b, &race, settings, &mut |done, most| {
         bar.set_length(most as u64);
         bar.set_position(done as u64);

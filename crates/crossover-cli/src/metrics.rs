@@ -1,7 +1,8 @@
 //! `crossover metrics`: what `crossover top` shows, for Prometheus.
 
 use anyhow::Result;
-use crossover::profile::metrics::{MachineLoad, Server, rules_file, text};
+use crossover::profile::metrics::{Family, MachineLoad, Server, families, rules_file, text};
+use serde::Serialize;
 
 use crate::report;
 
@@ -22,6 +23,15 @@ pub struct Arguments {
     /// Print alert rules for Prometheus: pressure, leak, regret, fallback, device lost
     #[arg(long, conflicts_with = "listen")]
     rules: bool,
+    /// Print one JSON object instead of text
+    #[arg(long, conflicts_with_all = ["listen", "rules"])]
+    json: bool,
+}
+
+/// The JSON shape; see docs/json.md.
+#[derive(Serialize)]
+struct Metrics {
+    metrics: Vec<Family>,
 }
 
 const EXAMPLES: &str = "\
@@ -30,6 +40,7 @@ Examples:
   crossover metrics                            once, on standard output
   crossover metrics --listen                   http://127.0.0.1:9464/metrics
   crossover metrics --listen 127.0.0.1:9000    elsewhere
+  crossover metrics --json | jq '.metrics[] | select(.name | endswith(\"_total\"))'
   crossover metrics --rules > crossover.yml    rule_files of prometheus.yml
   crossover metrics > /var/lib/node_exporter/crossover.prom";
 
@@ -37,6 +48,10 @@ Examples:
 pub fn run(arguments: &Arguments) -> Result<bool> {
     if arguments.rules {
         report::text(&rules_file())?;
+        return Ok(true);
+    }
+    if arguments.json {
+        report::json(&Metrics { metrics: families(&crossover::processes(), &MachineLoad::look()) })?;
         return Ok(true);
     }
     let Some(address) = &arguments.listen else {

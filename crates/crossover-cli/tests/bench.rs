@@ -245,6 +245,8 @@ fn memory_is_told_by_size_and_by_expression() {
     };
     let (fused, unfused) = peaks("softmax");
     assert!(fused < unfused, "{fused} {unfused}");
+    let (fused, unfused) = peaks("attention, 4 heads of 64");
+    assert!(2 * fused < unfused, "one kernel keeps no scores: {fused} {unfused}");
     assert!(Path::new(&page).metadata().unwrap().len() > 10_000);
     let shown = text(&crossover(&["bench", "memory", "--quick"]).stdout);
     assert!(shown.contains("attention, 4 heads of 64") && shown.contains("fused"), "{shown}");

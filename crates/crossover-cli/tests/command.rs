@@ -379,6 +379,14 @@ fn top_sees_processes_that_show_themselves() {
     let metrics = top(&["metrics"]);
     let sample = format!("crossover_kernels_total{{pid=\"{pid}\",runtime=\"0\",program=\"crossover\"}} ");
     assert!(metrics.contains(&sample), "{metrics}");
+    let values: Value = serde_json::from_str(&top(&["metrics", "--json"])).expect("one JSON object");
+    let families = values["metrics"].as_array().expect("a list");
+    let kernels = families.iter().find(|one| one["name"] == "crossover_kernels_total").expect("a counter");
+    assert_eq!(
+        (kernels["kind"].as_str(), kernels["samples"][0]["labels"]["pid"].as_str()),
+        (Some("counter"), Some(&*pid))
+    );
+    assert!(kernels["samples"][0]["value"].as_f64() >= Some(1.0), "{kernels}");
     drop(input);
     worker.wait().expect("it ends");
     // Who has ended is not shown, however fresh the file.

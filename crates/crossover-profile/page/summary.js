@@ -64,7 +64,10 @@ const Summary = (() => {
           h("p", { class: "figures" }, figures.map(([figure, name]) => h("span", {}, h("b", {}, figure), ` ${name}`)))),
         h("p", { class: "wall" }, h("span", { class: "wall-figure" }, Format.time(trace.wall)), h("span", { class: "wall-name" }, "wall time"))),
       trace.dropped > 0 ? h("p", { class: "warning", role: "note" },
-        `${Format.plural(trace.dropped, "span")} did not fit the recorder and ${trace.dropped === 1 ? "is" : "are"} missing here.`) : "",
+        `${Format.plural(trace.dropped, "span")} found no room in the recorder, or no device can tell when ${trace.dropped === 1 ? "it was, and is" : "they were, and are"} missing here.`) : "",
+      trace.estimates > 0 ? h("p", { class: "muted estimates" },
+        `${Format.plural(trace.estimates, "span")} of short, repeated device work ${trace.estimates === 1 ? "was" : "were"} not timed: ` +
+          "others of the same kind that were timed say how long and in which order. The timeline hatches them.") : "",
       trace.breakdown ? bar(trace, Math.max(trace.wall, 1), "Breakdown of the wall time") : Dom.empty("No breakdown", "The trace has no member “breakdown”, so the wall time cannot be divided."),
       h("div", { class: "summary-columns" }, trace.breakdown ? legend(trace) : "", machine(trace), h("div", { id: "advice-top" })));
   }

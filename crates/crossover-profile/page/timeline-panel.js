@@ -11,7 +11,8 @@ const TimelinePanel = (() => {
     const seen = new Set();
     for (let row = 0; row < trace.spans.count; row += 1) seen.add(Trace.colour(trace, row));
     return h("ul", { class: "key", "aria-label": "Colours" },
-      LEGEND.filter(([colour]) => seen.has(colour)).map(([colour, name]) => h("li", {}, Dom.swatch(colour), name)));
+      LEGEND.filter(([colour]) => seen.has(colour)).map(([colour, name]) => h("li", {}, Dom.swatch(colour), name)),
+      trace.estimates > 0 ? h("li", {}, h("span", { class: "swatch hatched", "aria-hidden": "true" }), "not timed") : "");
   }
 
   function tracksTable(timeline) {

@@ -188,6 +188,7 @@ class Timeline {
         context.fillStyle = Theme.colour(colour);
         // A gap of half a pixel keeps neighbours apart without hiding narrow spans.
         context.fillRect(left, y, Math.max(1, right - left - (right - left > 3 ? 0.5 : 0)), height);
+        if (trace.spans.estimated[row] && right - left > 4) this.hatch(context, left, right, y, height);
         if (right - left > 28) this.label(context, row, colour, left, right, y + height / 2 + 0.5);
       },
       (index, next) => {
@@ -199,6 +200,24 @@ class Timeline {
       },
     );
     context.globalAlpha = 1;
+  }
+
+  // Lines across what was not timed.
+  hatch(context, left, right, y, height) {
+    context.save();
+    context.beginPath();
+    context.rect(left, y, right - left, height);
+    context.clip();
+    context.strokeStyle = Theme.colour("surface");
+    context.globalAlpha *= 0.3;
+    context.lineWidth = 1;
+    context.beginPath();
+    for (let x = left - height + ((height - left) % 5); x < right; x += 5) {
+      context.moveTo(x, y + height);
+      context.lineTo(x + height, y);
+    }
+    context.stroke();
+    context.restore();
   }
 
   label(context, row, colour, left, right, y) {

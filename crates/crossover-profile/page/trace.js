@@ -177,6 +177,10 @@ const Trace = (() => {
       advice: list(root, "advice"),
     };
     ordered("memory.time", trace.memory.time);
+    spans.estimated = new Uint8Array(spans.count);
+    const estimated = typed("estimated", list(root, "estimated"), "row", spans.count, 0);
+    for (const row of estimated) spans.estimated[row] = 1;
+    trace.estimates = estimated.length;
     return trace;
   }
 

@@ -78,6 +78,12 @@ fn busiest(trace: &Trace, to_host: bool) -> Option<(&str, Copies)> {
     by_line.into_iter().max_by_key(|(line, copies)| (copies.time, *line))
 }
 
+/// Whether about as much goes one way as comes back, and more than once.
+fn is_round_trip(down: Copies, up: Copies) -> bool {
+    let alike = |a: u64, b: u64| a <= b.saturating_mul(2) && b <= a.saturating_mul(2);
+    down.count.min(up.count) >= 2 && alike(down.count, up.count) && alike(down.bytes, up.bytes)
+}
+
 fn copies(trace: &Trace) -> Option<Advice> {
     let mut by_scope: HashMap<Option<&str>, Copies> = HashMap::new();
     for row in rows(trace, "t") {
@@ -105,7 +111,7 @@ fn copies(trace: &Trace) -> Option<Advice> {
     }
     let suggestion = match (down, up) {
         // There and back about as often: a round trip.
-        (Some((from, down)), Some((back, up))) if down.count.max(2) <= 4 * up.count && up.count <= 4 * down.count => {
+        (Some((from, down)), Some((back, up))) if is_round_trip(down, up) => {
             format!(
                 "keep it on the GPU until {back}: what {from} fetches, {back} sends back; write what lies between as array operations, \
                  and fetch only final results"
@@ -294,5 +300,20 @@ impl Trace {
         let flops = *self.kernels.flops.get(kernel)? as f64;
         let rate = device.flops.get(dtype).or_else(|| device.flops.get("f32"))?;
         Some(memory.max(flops / rate * 1e9))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_trip_goes_as_it_comes() {
+        let copies = |count, bytes| Copies { time: 1, count, bytes };
+        assert!(is_round_trip(copies(40, 400), copies(40, 400)));
+        assert!(is_round_trip(copies(40, 400), copies(30, 700)));
+        assert!(!is_round_trip(copies(1, 67), copies(3, 201)), "three operands and one result");
+        assert!(!is_round_trip(copies(40, 400), copies(40, 4)), "a scalar goes back");
+        assert!(!is_round_trip(copies(1, 10), copies(1, 10)), "once is no habit");
     }
 }

@@ -47,6 +47,9 @@ pub(crate) fn trace(name: &str, recording: &Seen, runtime: &Runtime) -> Trace {
         command: std::env::args().collect::<Vec<_>>().join(" "),
         wall_ns: recording.wall,
         dropped: recording.dropped,
+        estimated: (0..recording.spans.len() as u32)
+            .filter(|&row| recording.spans[row as usize].estimated)
+            .collect(),
         machine: machine(runtime),
         breakdown: Breakdown::default(),
         strings: Vec::new(),

@@ -31,6 +31,19 @@ impl Session {
         Session { name: name.into(), inner: trace::Session::begin() }
     }
 
+    /// Begins to record, with every kernel and copy of other devices timed by events, whatever that costs: a few microseconds each. Otherwise short
+    /// work that repeats is timed now and then, and [`estimated`](Trace::estimated) where it was not.
+    ///
+    /// ```
+    /// use crossover_profile::Session;
+    /// let session = Session::begin_timing_everything("to the last kernel");
+    /// assert!(session.end().estimated.is_empty());
+    /// ```
+    pub fn begin_timing_everything(name: impl Into<String>) -> Session {
+        Runtime::current();
+        Session { name: name.into(), inner: trace::Session::begin_timing_everything() }
+    }
+
     /// Ends, and gives what was seen.
     pub fn end(self) -> Trace {
         gather::trace(&self.name, &self.inner.end(), &Runtime::current())

@@ -43,8 +43,15 @@ impl Trace {
         if self.dropped > 0 {
             let _ = writeln!(
                 out,
-                "{} spans are missing: they found no room, or their device was lost",
+                "{} spans are missing: they found no room, or no device can tell when they were",
                 self.dropped
+            );
+        }
+        if !self.estimated.is_empty() {
+            let _ = writeln!(
+                out,
+                "{} of them were not timed and are placed by others of their kind that were",
+                self.estimated.len()
             );
         }
         let all = self.wall_ns.max(1) as f64;

@@ -31,9 +31,12 @@ pub struct Trace {
     pub command: String,
     /// From its beginning to its end, in nanoseconds.
     pub wall_ns: u64,
-    /// Spans that found no room, or whose device was lost.
+    /// Spans that found no room, or of which no device can tell when they were.
     #[serde(default)]
     pub dropped: u64,
+    /// Rows of spans, in order, that a device did untimed: when is estimated from others of their kind that were timed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub estimated: Vec<u32>,
     /// Where it was recorded.
     pub machine: Machine,
     /// Where the time went.
@@ -309,6 +312,7 @@ impl Trace {
         check_rows("the device of a launch", wide(&self.launches.device), 0, devices)?;
         check_rows("the device of a memory sample", wide(&self.memory.device), 0, devices)?;
         check_rows("the span of a copy", wide(&self.transfers.span), 0, rows)?;
+        check_rows("an estimated span", wide(&self.estimated), 0, rows)?;
         check_rows("the source of a copy", wide(&self.transfers.from), 0, devices)?;
         check_rows("the target of a copy", wide(&self.transfers.to), 0, devices)?;
         let tracks: Vec<u32> = self.tracks.iter().map(|track| track.device).collect();

@@ -63,7 +63,7 @@ impl Course {
     }
 
     /// The accelerator that all kernels run on, if there is one and nobody wants to know how long each takes.
-    fn only_device(&self) -> Option<Device> {
+    pub(crate) fn only_device(&self) -> Option<Device> {
         let device = match (self.placement, &self.decision) {
             _ if self.timed => None,
             (Placement::On(device), _) => Some(device),
@@ -316,15 +316,18 @@ impl Executor {
                 Role::Input(i) => Some(input(inputs, i as usize, buffer.bytes())?),
             });
         }
+        let is_detailed = trace::is_on() && self.is_detailed(course, prepared);
         if let Some(device) = course.only_device()
-            && self.replay(device, prepared, &mut buffers, scalars)?
+            && !is_detailed
+            && self.replay(device, course, prepared, &mut buffers, scalars)?
         {
             if let Some(decision) = &course.decision {
                 (0..decision.kernels()).for_each(|at| self.stats.decided(decision, at));
             }
             return plan.outputs.iter().map(|id| self.written(plan, *id, &mut buffers).cloned()).collect();
         }
-        let (mut run, mut done) = (Run { executor: self, course, prepared, scalars, buffers }, false);
+        let (mut run, mut done) =
+            (Run { executor: self, course, prepared, scalars, is_detailed, buffers }, false);
         for (at, launch) in plan.launches.iter().enumerate() {
             interrupt::check()?;
             // A launch may have done the work of the next one too.

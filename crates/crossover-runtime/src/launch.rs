@@ -15,7 +15,7 @@ use crate::{
     executor::{Course, is_device_fault},
     outline::is_bounded,
     recent::Ran,
-    spans,
+    spans::{self, When},
     trace::{self, Moment},
 };
 
@@ -25,6 +25,8 @@ pub(crate) struct Run<'a> {
     pub course: &'a Course,
     pub prepared: &'a Prepared,
     pub scalars: &'a [Scalar],
+    /// Whether a session wants to know when devices run each kernel.
+    pub is_detailed: bool,
     /// The plan's buffers, as far as they exist by now.
     pub buffers: SmallVec<[Option<Arc<Buffer>>; 8]>,
 }
@@ -244,13 +246,14 @@ impl<'a> Run<'a> {
         if !is_recording && !logs && !executor.recent().is_on() {
             return run();
         }
-        let (start, began) = (Moment::now(), Instant::now());
-        let timing = if is_recording {
-            machine.backend(device).timed(&mut || run())?
-        } else {
-            run().map(|()| None)?
+        let start = Moment::now();
+        // A look at the system's clock is not free.
+        let began = (logs || executor.recent().is_on()).then(Instant::now);
+        let when = match is_recording {
+            true => spans::run(machine, device, self.is_detailed, &mut || run())?,
+            false => run().map(|()| When::Over)?,
         };
-        if executor.recent().is_on() {
+        if let Some(began) = began.filter(|_| executor.recent().is_on()) {
             let why = decision.map_or("", |(decision, at)| decision.why(at).name());
             let (name, took) = (launch.name.clone(), began.elapsed());
             let bytes = launch.cost.read + launch.cost.written;
@@ -261,14 +264,14 @@ impl<'a> Run<'a> {
             kernel = %launch.name,
             device = machine.backend(device).name(),
             bytes = launch.cost.read + launch.cost.written,
-            micros = began.elapsed().as_micros() as u64,
+            micros = began.map_or(0, |began| began.elapsed().as_micros() as u64),
             "ran"
         );
         if is_recording {
             let decision = decision.map(|(made, at)| (made.clone(), at));
             let started = spans::Started { start, launch, device, decision, moved: arrived };
-            spans::kernel(machine, started, vec![timing]);
-            trace::look(machine);
+            spans::kernel(machine, started, std::iter::once(when));
+            trace::look(machine, start);
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::{
     Backend, Block, Buffer, Device, Error, Executor, Prepared, Result, Signature,
     buffer::Pin,
     memory::{Cut, is_full},
-    spans::{self, Started},
+    spans::{self, Started, When},
     trace::{self, Moment, Timing},
 };
 
@@ -119,7 +119,8 @@ impl Executor {
         tracing::debug!(target: "crossover::memory", kernel = %launch.name, parts, "ran in parts");
         if trace::is_on() {
             let started = Started { start, launch, device, decision: None, moved: 0 };
-            spans::kernel(machine, started, timings);
+            let parts = timings.into_iter().map(|timing| timing.map_or(When::Over, When::Timed));
+            spans::kernel(machine, started, parts);
         }
         Ok(true)
     }

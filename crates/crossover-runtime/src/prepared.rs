@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use crate::{
     Backend, Coming, Device, Error, Executable, Result, Signature, outline, replay::Replay, route::Route,
-    router,
+    router, spans::Detailed,
 };
 
 /// A kernel on one device.
@@ -62,6 +62,7 @@ pub struct Prepared {
     /// Whether some kernel is a user's.
     patient: bool,
     replay: Replay,
+    detailed: Detailed,
     /// Where it ran, and why.
     pub(crate) route: Route,
     is_small: bool,
@@ -77,9 +78,9 @@ impl Prepared {
         let signatures = plan.launches.iter().map(|l| Signature::new(&l.kernel)).collect();
         let patient = plan.launches.iter().any(|l| l.kernel.is_custom());
         let is_small = router::is_small(&plan, small);
-        let replay = Replay::default();
+        let (replay, detailed) = (Replay::default(), Detailed::default());
         let alone = Alone::of(&plan);
-        Prepared { plan, alone, slots, begun, signatures, folds, patient, replay, route, is_small }
+        Prepared { plan, alone, slots, begun, signatures, folds, patient, replay, detailed, route, is_small }
     }
 
     /// Whether the plan waits for kernels that are being compiled, wherever it runs.
@@ -110,6 +111,11 @@ impl Prepared {
     /// What is known about running the plan as one launch.
     pub(crate) fn replay(&self) -> &Replay {
         &self.replay
+    }
+
+    /// Which sessions have timed it.
+    pub(crate) fn detailed(&self) -> &Detailed {
+        &self.detailed
     }
 
     /// A kernel that a device has made ready.

@@ -18,10 +18,12 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use crate::{
-    Address, Block, Buffer, Device, Executable, Executor, Prepared, Result,
+    Address, Block, Buffer, Device, Executable, Executor, Placement, Prepared, Result,
     arena::{self, Life},
     buffer::Pin,
-    trace,
+    executor::Course,
+    spans::{self, Started, When},
+    trace::{self, Moment},
 };
 
 /// Runs of a plan, one kernel after the other, before it is made a sequence.
@@ -161,6 +163,7 @@ impl Executor {
     pub(crate) fn replay(
         &self,
         device: Device,
+        course: &Course,
         prepared: &Prepared,
         buffers: &mut [Option<Arc<Buffer>>],
         scalars: &[Scalar],
@@ -169,11 +172,11 @@ impl Executor {
         if !*replay.worth.get_or_init(|| is_worth_it(prepared.plan())) {
             return Ok(false);
         }
-        // Spans and events are of kernels.
-        let logs = tracing::enabled!(target: "crossover::launch", tracing::Level::TRACE);
-        if trace::is_on() || logs {
+        // Events are of kernels.
+        if tracing::enabled!(target: "crossover::launch", tracing::Level::TRACE) {
             return Ok(false);
         }
+        let start = trace::is_on().then(Moment::now);
         let devices = self.machine().devices().count();
         let tracks =
             replay.tracks.get_or_init(|| std::iter::repeat_with(Track::default).take(devices).collect());
@@ -202,7 +205,12 @@ impl Executor {
             return Ok(false);
         }
         match self.run_chain(device, &chain, prepared, buffers, scalars) {
-            Ok(true) => Ok(true),
+            Ok(true) => {
+                if let Some(start) = start {
+                    self.record(start, device, course, &chain, prepared);
+                }
+                Ok(true)
+            }
             Ok(false) => {
                 // Others were used more recently; it may come back.
                 *track.chain.lock() = None;
@@ -217,6 +225,35 @@ impl Executor {
                 Ok(false)
             }
         }
+    }
+
+    /// Whether a session times the kernels of the next run of a plan. Those of a sequence cannot be told apart, so it is not replayed then.
+    pub(crate) fn is_detailed(&self, course: &Course, prepared: &Prepared) -> bool {
+        let is_home = match (course.placement, &course.decision) {
+            _ if self.machine().is_host_only() => true,
+            (Placement::Host, _) | (Placement::Auto, None) => true,
+            (Placement::On(device), _) => device == Device::HOST,
+            (Placement::RoundRobin, _) => false,
+            (Placement::Auto, Some(decision)) => decision.only_device() == Some(Device::HOST),
+        };
+        if is_home {
+            return false;
+        }
+        let worth = prepared.replay().worth.get_or_init(|| is_worth_it(prepared.plan()));
+        prepared.detailed().is_next(prepared.plan(), course.only_device(), *worth)
+    }
+
+    /// Tells sessions about the kernels of a chain that was queued since a moment.
+    fn record(&self, start: Moment, device: Device, course: &Course, chain: &Chain, prepared: &Prepared) {
+        let launches = &prepared.plan().launches;
+        for link in &chain.links {
+            let fold = launches[link.at].fold.as_ref().filter(|_| link.folded);
+            let launch = fold.map_or(&launches[link.at], |fold| &fold.launch);
+            let decision = course.decision.as_ref().map(|made| (made.clone(), link.at));
+            let started = Started { start, launch, device, decision, moved: 0 };
+            spans::kernel(self.machine(), started, std::iter::once(When::Untimed));
+        }
+        trace::look(self.machine(), start);
     }
 
     /// Asks the backend for a sequence. `Some(None)` if a kernel is not ready yet, `None` if there will be none.

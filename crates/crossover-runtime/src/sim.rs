@@ -351,7 +351,7 @@ impl State {
         let device = Device(self.options.number);
         let way = if purpose == "up" { (Device::HOST, device) } else { (device, Device::HOST) };
         let timing: Arc<dyn Timing> = Arc::new(Done(start, Instant::now()));
-        trace::transfer(moment, bytes as u64, way, Some((Queue { device, purpose }, timing)));
+        trace::transfer(moment, bytes as u64, way, Some((Queue { device, purpose }, Some(timing))));
         Ok(())
     }
 

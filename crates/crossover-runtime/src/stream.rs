@@ -16,7 +16,7 @@ use smallvec::{SmallVec, smallvec};
 use crate::{
     Address, Block, Buffer, Decision, Device, Executor, Placement, Prepared, Result, Wanted,
     executor::{Outputs, is_device_fault},
-    spans::{self, Started},
+    spans::{self, Started, When},
     trace::{self, Kind as SpanKind, Moment, Timing},
 };
 
@@ -162,9 +162,8 @@ impl Executor {
                 decision,
                 moved: from.iter().map(|part| part.len() as u64).sum(),
             };
-            let timings = made.timings.into_iter().map(Some).collect();
-            spans::kernel(self.machine(), started, timings);
-            trace::look(self.machine());
+            spans::kernel(self.machine(), started, made.timings.into_iter().map(When::Timed));
+            trace::look(self.machine(), start);
         }
         for (buffer, block) in operands.iter().zip(made.inputs) {
             buffer.place(device, block);

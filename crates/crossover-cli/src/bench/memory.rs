@@ -8,7 +8,7 @@ use std::{fmt::Write as _, path::Path};
 use anyhow::{Result, anyhow};
 use console::style;
 use crossover::{
-    Array, Device, DeviceMemory, Runtime, keepdims,
+    Array, Device, DeviceMemory, Runtime, keepdims, nn,
     profile::bench::{
         Fingerprint,
         sheet::{Cell, Series, Sheet},
@@ -165,11 +165,13 @@ struct Shape {
     dims: Vec<usize>,
     operands: usize,
     work: fn(&[Array]) -> Array,
+    /// How it is written where it is not fused, if otherwise.
+    apart: Option<fn(&[Array]) -> Array>,
 }
 
 fn shapes(quick: bool) -> Vec<Shape> {
     let (rows, columns) = if quick { (256, 1024) } else { (2048, 1024) };
-    let shape = |name, operands, work| Shape { name, dims: vec![rows, columns], operands, work };
+    let shape = |name, operands, work| Shape { name, dims: vec![rows, columns], operands, work, apart: None };
     let mut all = vec![
         shape("a*b + sqrt(a) - b/2", 2, |x| expressions::expression(&x[0], &x[1])),
         shape("GELU in array operations", 1, |x| gelu(&x[0])),
@@ -187,7 +189,9 @@ fn shapes(quick: bool) -> Vec<Shape> {
         name: "attention, 4 heads of 64",
         dims: vec![4, length, 64],
         operands: 3,
-        work: |x| attention(&x[0], &x[1], &x[2]),
+        work: |x| nn::attention(&x[0], &x[1], &x[2]),
+        // Products and a softmax, with all scores in memory.
+        apart: Some(|x| attention(&x[0], &x[1], &x[2])),
     }));
     all
 }
@@ -203,7 +207,8 @@ fn expression(device: Device, shape: &Shape) -> Result<Expression> {
                 };
                 let operands: Vec<Array> = (1..=shape.operands).map(operand).collect::<Result<_>>()?;
                 let before = account(&runtime, device)?;
-                let result = (shape.work)(&operands);
+                let work = if fusion { shape.work } else { shape.apart.unwrap_or(shape.work) };
+                let result = work(&operands);
                 result.eval()?;
                 let after = account(&runtime, device)?;
                 Ok((before.live, after.peak.saturating_sub(before.live)))

@@ -3,12 +3,12 @@
 mod calls;
 mod error;
 mod floors;
-mod gauge;
+pub mod gauge;
 mod list;
 mod memory;
 mod page;
 mod peers;
-mod suites;
+pub mod suites;
 mod table;
 mod workloads;
 

@@ -7,8 +7,12 @@ stops when they are there.
 import importlib
 import json
 import math
+import os
 import sys
 import time
+
+# It would take most of a GPU's memory, which others are measured on too.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 NAMES = ["numpy", "numexpr", "torch", "cupy", "jax"]
 
@@ -166,29 +170,47 @@ def numexpr_form(numexpr, work):
 
 
 def forms(modules, work, host):
-    """Name, call and end of every library that has the work."""
-    np = modules["numpy"]
+    """Name of every library that has the work, and what makes it ready: one call of it, and what waits for its end."""
+    np, here = modules["numpy"], lambda y: None
+
+    def numexpr():
+        form = numexpr_form(modules["numexpr"], work)
+        return form and (lambda: form(*host), here)
+
+    def torch(device):
+        import torch
+
+        form, there = torch_form(torch, work), [torch.from_numpy(np.ascontiguousarray(x)).to(device) for x in host]
+        wait = (lambda y: torch.cuda.synchronize()) if device == "cuda" else here
+        return form and (lambda: form(*there), wait)
+
+    def cupy():
+        import cupy
+
+        form, there = arrays(cupy, work), [cupy.asarray(x) for x in host]
+        return form and (lambda: form(*there), lambda y: cupy.cuda.get_current_stream().synchronize())
+
+    def jax():
+        import jax
+
+        form = arrays(jax.numpy, work)
+        if not form or work == "gram_f64":
+            return None
+        there, form = [jax.numpy.asarray(x) for x in host], jax.jit(form)
+        return lambda: form(*there), lambda y: y.block_until_ready()
+
     form = arrays(np, work)
-    if form:
-        yield "numpy", lambda: form(*host), lambda y: None
-    if "numexpr" in modules and (form_ := numexpr_form(modules["numexpr"], work)):
-        yield "numexpr", lambda: form_(*host), lambda y: None
+    yield "numpy", lambda: form and (lambda: form(*host), here)
+    if "numexpr" in modules:
+        yield "numexpr", numexpr
     if "torch" in modules:
-        torch = modules["torch"]
-        own = torch_form(torch, work)
-        devices = [("torch", "cpu")] + ([("torch-cuda", "cuda")] if torch.cuda.is_available() else [])
-        for name, device in devices:
-            there = [torch.from_numpy(np.ascontiguousarray(x)).to(device) for x in host]
-            wait = (lambda y: torch.cuda.synchronize()) if device == "cuda" else (lambda y: None)
-            yield name, lambda there=there: own(*there), wait
+        yield "torch", lambda: torch("cpu")
+        if modules["torch"].cuda.is_available():
+            yield "torch-cuda", lambda: torch("cuda")
     if "cupy" in modules:
-        cupy = modules["cupy"]
-        there, own = [cupy.asarray(x) for x in host], arrays(cupy, work)
-        yield "cupy", lambda: own(*there), lambda y: cupy.cuda.get_current_stream().synchronize()
-    if "jax" in modules and work != "gram_f64":
-        jax = modules["jax"]
-        there, own = [jax.numpy.asarray(x) for x in host], jax.jit(arrays(jax.numpy, work))
-        yield "jax", lambda: own(*there), lambda y: y.block_until_ready()
+        yield "cupy", cupy
+    if "jax" in modules:
+        yield "jax", jax
 
 
 def timed(call, wait, request):
@@ -216,9 +238,11 @@ def main():
         answer = {}
         host = inputs(modules["numpy"], request["workload"], request["params"]) if modules else None
         if host is not None:
-            for name, call, wait in forms(modules, request["workload"], host):
+            for name, ready in forms(modules, request["workload"], host):
+                # What one library cannot do is no reason for the others not to.
                 try:
-                    answer[name] = timed(call, wait, request)
+                    if form := ready():
+                        answer[name] = timed(*form, request)
                 except Exception as error:
                     print(f"{name}: {error}", file=sys.stderr)
         print(json.dumps(answer), flush=True)

@@ -1,15 +1,12 @@
 //! What a span costs, and what a session costs typical work.
 
-use std::{hint::black_box, sync::Arc, time::Instant};
+use std::{hint::black_box, time::Instant};
 
 use anyhow::{Context, Result};
-use crossover::{
-    Graph, Runtime,
-    core::{DType, graph::Op},
-    profile::{Session, scope},
-    runtime::{Buffer, Executor, Placement, Wanted, workloads},
-};
+use crossover::{Runtime, profile::Session, profile::scope};
 use serde::Serialize;
+
+use super::{kernels, seeds};
 
 /// The JSON of `crossover profile-check costs`.
 #[derive(Debug, Serialize)]
@@ -22,26 +19,73 @@ pub struct Costs {
     span_on_ns: f64,
     /// Nanoseconds per span that the end of a session takes to make a trace of them.
     gather_ns: f64,
-    /// Time with a session against time without, of all workloads together; the bar is 1.02. Null where none was run.
-    suite: Option<f64>,
-    /// The same where the host wants every result, if there is another device than the host.
-    suite_to_host: Option<f64>,
+    /// One per place where the workloads ran.
+    suites: Vec<Together>,
     workloads: Vec<Cost>,
 }
 
+/// All workloads of one place together.
+#[derive(Debug, Serialize)]
+struct Together {
+    place: String,
+    /// Time with a session against time without, each workload called once; the bar is 1.02.
+    total: f64,
+    /// The geometric mean of the ratios, as if each workload ran for equally long.
+    mean: f64,
+    /// Both again, of a third turn without a session against the first: what is noise.
+    control_total: f64,
+    control_mean: f64,
+}
+
+/// One workload in one place.
 #[derive(Debug, Serialize)]
 struct Cost {
-    name: &'static str,
-    elements: usize,
-    /// `resident`: results stay where they are; `to host`: the host gets a copy of each.
-    mode: &'static str,
-    /// Microseconds of one evaluation, the median of all batches.
+    name: String,
+    place: String,
+    /// Calls of a batch: so many share a session.
+    calls: usize,
+    /// Microseconds of one call, the median of all batches.
     off_us: f64,
     on_us: f64,
     /// The median over pairs of batches, one right after the other.
     ratio: f64,
     /// Half the distance between the quartiles of those.
     spread: f64,
+    /// As `ratio`, of a turn that has no session either.
+    control: f64,
+}
+
+/// Something to be timed with and without a session.
+pub struct Work {
+    pub name: String,
+    /// On which device, or which way.
+    pub place: String,
+    /// Runs it so many times, waits until all is done, and says how many seconds one took.
+    pub run: Box<dyn FnMut(usize) -> Result<f64>>,
+}
+
+/// Which workloads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Suite {
+    /// `crossover bench seeds`, on the CPU and on the GPU
+    Seeds,
+    /// Graphs of few kernels over many elements, placed by themselves
+    Kernels,
+    /// None: only what a span costs
+    None,
+}
+
+/// What to measure.
+#[derive(Debug, Clone)]
+pub struct Wanted<'a> {
+    pub suite: Suite,
+    /// Of `Kernels`: elements of the largest operand.
+    pub elements: usize,
+    pub rounds: usize,
+    /// Workloads whose name contains it.
+    pub only: &'a str,
+    /// Leave out what takes seconds.
+    pub quick: bool,
 }
 
 /// Spans of one batch: few enough for the recorder to keep.
@@ -51,18 +95,16 @@ const BATCHES: usize = 20;
 /// Seconds of a batch of evaluations.
 const BATCH: f64 = 0.02;
 
-/// Measures; `only` are the workloads whose name contains it.
-pub fn measure(elements: usize, rounds: usize, only: Option<&str>) -> Result<Costs> {
+/// Measures.
+pub fn measure(wanted: &Wanted) -> Result<Costs> {
     let runtime = Runtime::current();
-    let executor = runtime.executor();
-    let machine = executor.machine();
+    let machine = runtime.executor().machine();
     let mut costs = Costs {
         devices: machine.devices().map(|d| machine.backend(d).describe()).collect(),
         span_off_ns: best(|| spans(10 * SPANS)),
         span_on_ns: 0.0,
         gather_ns: 0.0,
-        suite: None,
-        suite_to_host: None,
+        suites: Vec::new(),
         workloads: Vec::new(),
     };
     let mut gathered = Vec::new();
@@ -75,29 +117,45 @@ pub fn measure(elements: usize, rounds: usize, only: Option<&str>) -> Result<Cos
         took
     });
     costs.gather_ns = gathered.into_iter().fold(f64::INFINITY, f64::min);
-    let Some(only) = only else { return Ok(costs) };
-    let modes: &[&'static str] =
-        if machine.is_host_only() { &["resident"] } else { &["resident", "to host"] };
-    for &mode in modes {
-        let (mut off, mut on) = (0.0, 0.0);
-        for workload in workloads::ALL.iter().filter(|workload| workload.name.contains(only)) {
-            let graph = workload.graph(elements)?;
-            let cost = one(executor, &graph, mode, rounds).with_context(|| workload.name)?;
-            (off, on) = (off + cost.0, on + cost.0 * cost.2);
-            costs.workloads.push(Cost {
-                name: workload.name,
-                elements,
-                mode,
-                off_us: cost.0 * 1e6,
-                on_us: cost.1 * 1e6,
-                ratio: cost.2,
-                spread: cost.3,
-            });
-        }
-        let suite = (off > 0.0).then_some(on / off);
-        if mode == "resident" { costs.suite = suite } else { costs.suite_to_host = suite }
+    let mut one = |mut work: Work| -> Result<()> {
+        let (name, place) = (work.name, work.place);
+        let (calls, [off, on, ratio, spread, control]) =
+            compared(&mut work.run, wanted.rounds).with_context(|| format!("{name} {place}"))?;
+        eprintln!("{ratio:.3} ({control:.3})  {:>10.1} µs  {name} {place}", off * 1e6);
+        let (off_us, on_us) = (off * 1e6, on * 1e6);
+        costs.workloads.push(Cost { name, place, calls, off_us, on_us, ratio, spread, control });
+        Ok(())
+    };
+    match wanted.suite {
+        Suite::Seeds => seeds::each(wanted, &mut one)?,
+        Suite::Kernels => kernels::each(wanted, &mut one)?,
+        Suite::None => {}
     }
+    costs.suites = together(&costs.workloads);
     Ok(costs)
+}
+
+fn together(workloads: &[Cost]) -> Vec<Together> {
+    let mut places: Vec<&str> = workloads.iter().map(|cost| cost.place.as_str()).collect();
+    places.sort_unstable();
+    places.dedup();
+    let one = |place: &str| {
+        let here: Vec<&Cost> = workloads.iter().filter(|cost| cost.place == place).collect();
+        let all: f64 = here.iter().map(|cost| cost.off_us).sum();
+        let total =
+            |ratio: fn(&Cost) -> f64| here.iter().map(|cost| cost.off_us * ratio(cost)).sum::<f64>() / all;
+        let mean = |ratio: fn(&Cost) -> f64| {
+            (here.iter().map(|cost| ratio(cost).ln()).sum::<f64>() / here.len() as f64).exp()
+        };
+        Together {
+            place: place.to_owned(),
+            total: total(|cost| cost.ratio),
+            mean: mean(|cost| cost.ratio),
+            control_total: total(|cost| cost.control),
+            control_mean: mean(|cost| cost.control),
+        }
+    };
+    places.into_iter().map(one).collect()
 }
 
 fn best(mut batch: impl FnMut() -> f64) -> f64 {
@@ -113,95 +171,43 @@ fn spans(count: u32) -> f64 {
     start.elapsed().as_nanos() as f64 / f64::from(count)
 }
 
-/// Seconds of one evaluation without and with a session, their ratio, and its spread.
-fn one(executor: &Executor, graph: &Graph, mode: &str, rounds: usize) -> Result<(f64, f64, f64, f64)> {
-    let inputs = operands(executor, graph)?;
-    let placement = match executor.machine().is_host_only() {
-        true => Placement::Host,
-        false => Placement::Auto,
-    };
-    let mut to = vec![0u8; output_bytes(graph)];
-    let mut run = |count: usize| -> Result<f64> {
-        let start = Instant::now();
-        for _ in 0..count {
-            if mode == "to host" {
-                let (outputs, written) = executor.evaluate_into(placement, graph, &inputs, &mut to)?;
-                if !written {
-                    outputs[0].read_into(&mut to)?;
-                }
-            } else {
-                black_box(executor.evaluate_for(placement, Wanted::Anywhere, graph, &inputs)?);
-            }
-        }
-        for device in executor.machine().devices().skip(1) {
-            if executor.machine().memory(device).is_some() {
-                executor.machine().backend(device).finish()?;
-            }
-        }
-        Ok(start.elapsed().as_secs_f64() / count as f64)
-    };
+/// Seconds of one call without and with a session, their ratio, its spread, and the ratio of a second turn without one.
+fn compared(run: &mut dyn FnMut(usize) -> Result<f64>, rounds: usize) -> Result<(usize, [f64; 5])> {
+    /// Of what takes longer, in seconds, a few calls must do.
+    const LONG: f64 = 0.5;
     // Compilers, trials and sequences are over before anything counts.
     let warm = Instant::now();
     let mut first = run(1)?;
+    // The shortest: one that was disturbed would make a batch of a single call, and the first call of a session is always timed.
     while warm.elapsed().as_secs_f64() < 0.3 {
-        first = run(1)?;
+        first = first.min(run(1)?);
     }
     let count = ((BATCH / first.max(1e-9)) as usize).clamp(1, 20_000);
-    let (mut off, mut on, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    let rounds = if first > LONG { rounds.min(5) } else { rounds };
+    let (mut off, mut on, mut ratios, mut controls) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for round in 0..rounds {
-        let profiled = |run: &mut dyn FnMut(usize) -> Result<f64>| -> Result<f64> {
-            let session = Session::begin("cost");
-            let took = run(count);
+        let mut took = [0.0; 3];
+        // In turn, so that none is always the second.
+        for turn in 0..took.len() {
+            let which = (round + turn) % took.len();
+            let session = (which == 1).then(|| Session::begin("cost"));
+            took[which] = run(count)?;
             drop(session);
-            took
-        };
-        // In turn, so that neither is always the second.
-        let (a, b) = if round % 2 == 0 {
-            let off = run(count)?;
-            (off, profiled(&mut run)?)
-        } else {
-            let on = profiled(&mut run)?;
-            (run(count)?, on)
-        };
-        off.push(a);
-        on.push(b);
-        ratios.push(b / a);
+        }
+        off.push(took[0]);
+        on.push(took[1]);
+        ratios.push(took[1] / took[0]);
+        controls.push(took[2] / took[0]);
     }
     let spread = (quantile(&mut ratios, 0.75) - quantile(&mut ratios, 0.25)) / 2.0;
-    Ok((quantile(&mut off, 0.5), quantile(&mut on, 0.5), quantile(&mut ratios, 0.5), spread))
+    let middle = |values: &mut Vec<f64>| quantile(values, 0.5);
+    let figures = [middle(&mut off), middle(&mut on), middle(&mut ratios), spread, middle(&mut controls)];
+    Ok((count, figures))
 }
 
 fn quantile(values: &mut [f64], share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     values[((values.len() - 1) as f64 * share).round() as usize]
-}
-
-fn output_bytes(graph: &Graph) -> usize {
-    let node = &graph.nodes()[graph.outputs()[0].0 as usize];
-    node.ty.shape.size() * node.ty.dtype.size()
-}
-
-/// Operands of a graph, on the host, of values that no workload trips over.
-fn operands(executor: &Executor, graph: &Graph) -> Result<Vec<Arc<Buffer>>> {
-    let types = graph.nodes().iter().filter_map(|node| match &node.op {
-        Op::Input { ty, .. } => Some(ty.clone()),
-        _ => None,
-    });
-    let one = |(seed, ty): (usize, crossover::core::graph::Type)| -> Result<Arc<Buffer>> {
-        let count = ty.shape.size();
-        let number = |i: usize| (i.wrapping_mul(2_654_435_761) ^ (seed * 97)) % 1009;
-        let real = |i: usize| number(i) as f64 / 1009.0 + 0.5;
-        let bytes: Vec<u8> = match ty.dtype {
-            DType::F32 => (0..count).flat_map(|i| (real(i) as f32).to_le_bytes()).collect(),
-            DType::F64 => (0..count).flat_map(|i| real(i).to_le_bytes()).collect(),
-            DType::C64 => (0..2 * count).flat_map(|i| (real(i) as f32).to_le_bytes()).collect(),
-            // Indices of rows: as many as there are.
-            DType::I64 => (0..count).flat_map(|i| ((i * 7919 % count) as i64).to_le_bytes()).collect(),
-            _ => (0..count * ty.dtype.size()).map(|i| number(i) as u8).collect(),
-        };
-        Ok(Buffer::from_bytes(executor.machine(), &bytes)?)
-    };
-    types.enumerate().map(one).collect()
 }
 
 #[cfg(test)]
@@ -218,14 +224,20 @@ mod tests {
     }
 
     #[test]
-    fn every_workload_can_be_measured() {
-        let runtime = Runtime::builder().threads(1).device(crossover::Device::Cpu).build().unwrap();
-        for workload in workloads::ALL {
-            let graph = workload.graph(500).unwrap();
-            let inputs = operands(runtime.executor(), &graph).unwrap();
-            let outputs =
-                runtime.executor().evaluate_for(Placement::Host, Wanted::Anywhere, &graph, &inputs).unwrap();
-            assert_eq!(outputs[0].bytes(), output_bytes(&graph), "{}", workload.name);
-        }
+    fn a_total_weighs_by_time_and_a_mean_does_not() {
+        let cost = |place: &str, off_us: f64, ratio: f64| Cost {
+            name: String::new(),
+            place: place.to_owned(),
+            calls: 1,
+            off_us,
+            on_us: off_us * ratio,
+            ratio,
+            spread: 0.0,
+            control: 1.0,
+        };
+        let all = together(&[cost("a", 90.0, 1.0), cost("b", 7.0, 3.0), cost("a", 10.0, 1.21)]);
+        assert_eq!((all[0].place.as_str(), all[1].place.as_str()), ("a", "b"));
+        assert!((all[0].total - 1.021).abs() < 1e-12 && (all[0].mean - 1.1).abs() < 1e-12);
+        assert!((all[1].total - 3.0).abs() < 1e-12 && (all[0].control_total - 1.0).abs() < 1e-12);
     }
 }

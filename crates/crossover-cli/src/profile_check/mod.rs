@@ -4,7 +4,9 @@
 //! the machine is busy proves nothing.
 
 mod costs;
+mod kernels;
 mod overlap;
+mod seeds;
 
 use std::path::PathBuf;
 
@@ -23,7 +25,10 @@ pub struct Arguments {
 enum What {
     /// Nanoseconds per span, and typical work with a session against without
     Costs {
-        /// Elements of the largest operand
+        /// Which work
+        #[arg(long, value_enum, default_value_t = costs::Suite::Seeds)]
+        suite: costs::Suite,
+        /// Of `kernels`: elements of the largest operand
         #[arg(long, default_value_t = 1_000_000)]
         elements: usize,
         /// Pairs of measurements per workload
@@ -32,9 +37,9 @@ enum What {
         /// Only workloads whose name contains this
         #[arg(long, default_value = "")]
         only: String,
-        /// Leave the workloads out
+        /// Leave out what takes seconds
         #[arg(long)]
-        spans_only: bool,
+        quick: bool,
     },
     /// Compute while copies are under way, keep the trace, and say how much of the copying kernels hid
     Overlap {
@@ -56,9 +61,9 @@ enum What {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<bool> {
     match &arguments.what {
-        What::Costs { elements, rounds, only, spans_only } => {
-            let only = if *spans_only { None } else { Some(only.as_str()) };
-            report::json(&costs::measure(*elements, (*rounds).max(3), only)?)?;
+        What::Costs { suite, elements, rounds, only, quick } => {
+            let (suite, elements, rounds, quick) = (*suite, *elements, (*rounds).max(3), *quick);
+            report::json(&costs::measure(&costs::Wanted { suite, elements, rounds, only, quick })?)?;
         }
         What::Overlap { output, megabytes } => report::json(&overlap::record(output, *megabytes)?)?,
         What::OverlapOf { trace } => report::json(&overlap::read(trace)?)?,

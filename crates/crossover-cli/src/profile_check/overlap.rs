@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use crossover::{
     Array, Runtime,
-    profile::{Trace, profile, scope},
+    profile::{Session, Trace, scope},
 };
 use serde::Serialize;
 
@@ -39,9 +39,9 @@ pub fn record(output: &Path, megabytes: usize) -> Result<Hidden> {
     // Compilers are over, and memory has been taken once, before anything is recorded.
     crossover::with_device(device, || work(device, &operand(9)?, &[operand(7)?, operand(8)?]))?;
     let (whole, parts) = (operand(0)?, [operand(1)?, operand(2)?, operand(3)?, operand(4)?]);
-    let (done, trace) =
-        profile("copies beside kernels", || crossover::with_device(device, || work(device, &whole, &parts)));
-    done?;
+    let session = Session::begin_timing_everything("copies beside kernels");
+    crossover::with_device(device, || work(device, &whole, &parts))?;
+    let trace = session.end();
     trace.save(output).with_context(|| format!("could not write {}", output.display()))?;
     Ok(hidden(&trace))
 }

@@ -47,6 +47,20 @@ def test_advice_comes_by_share_and_leads_to_its_kernel(page):
     expect(page.locator('#kernels tr[aria-selected="true"]')).to_contain_text("matmul")
 
 
+def test_what_was_not_timed_is_said_and_hatched(show, traces):
+    run = traces["run"]
+    kernels = [row for row, kind in enumerate(run["spans"]["kind"]) if kind == "k"]
+    page = show({**run, "estimated": kernels[1:]})
+    expect(page.locator("#summary .estimates")).to_contain_text(f"{len(kernels) - 1:,} spans of short, repeated device work were not timed")
+    # The detail of one that was timed, and of one that was not.
+    for row, is_timed in [(kernels[0], True), (kernels[1], False)]:
+        page.evaluate("row => App.panel.timeline.select(row, { reveal: true })", row)
+        said = page.locator("#timeline .detail")
+        expect(said).to_contain_text("Took")
+        (expect(said).not_to_contain_text if is_timed else expect(said).to_contain_text)("placed like others of its kind")
+    expect(show(run).locator("#summary .estimates")).to_have_count(0)
+
+
 def test_sorting_reorders_both_ways(page):
     assert column(page, "Kernels", "name")[0] == "matmul"
     head = page.locator('#kernels th[data-key="mean"]')
@@ -237,4 +251,4 @@ def test_every_section_says_what_is_missing(show, traces):
 
 
 def test_dropped_spans_are_told(show, traces):
-    expect(show({**traces["run"], "dropped": 17}).get_by_role("note")).to_contain_text("17 spans did not fit")
+    expect(show({**traces["run"], "dropped": 17}).get_by_role("note")).to_contain_text("17 spans found no room in the recorder")

@@ -5,8 +5,9 @@
 
 use std::{
     collections::BTreeMap,
+    io::Read,
     process::{Command, Output, Stdio},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use super::{
@@ -35,11 +36,13 @@ pub struct Race {
     pub fewest: usize,
     /// Rounds at most.
     pub most: usize,
+    /// No round begins later than this after the first, and a program that still runs then is ended; whole rounds count.
+    pub limit: Option<Duration>,
 }
 
 impl Default for Race {
     fn default() -> Race {
-        Race { fewest: 12, most: 40 }
+        Race { fewest: 12, most: 40, limit: None }
     }
 }
 
@@ -72,6 +75,14 @@ pub enum RaceError {
         program: String,
         /// What it printed.
         problem: RunProblem,
+    },
+    /// The time was over before both had run once.
+    #[error("{program} had not ended when the limit of {} s was over, in the first round", .limit.as_secs_f64())]
+    Late {
+        /// Which.
+        program: String,
+        /// The limit.
+        limit: Duration,
     },
     /// They have no workload in common.
     #[error("the programs have no workload in common: the first has {a:?}, the second {b:?}")]
@@ -112,10 +123,16 @@ pub fn race(
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Comparison, RaceError> {
     let mut runs = [Vec::new(), Vec::new()];
+    let (start, limit) = (Instant::now(), race.limit);
+    let end = limit.and_then(|limit| start.checked_add(limit));
+    let late = |contender: &Contender| RaceError::Late {
+        program: contender.label(),
+        limit: limit.unwrap_or_default(),
+    };
     // The first of a whole process reads it from the disk.
     for contender in [a, b] {
         if matches!(contender, Contender::Command(_)) {
-            contender.run()?;
+            contender.run(end)?.ok_or_else(|| late(contender))?;
         }
     }
     let mut looks = Vec::new();
@@ -123,7 +140,15 @@ pub fn race(
         let round = runs[0].len();
         for turn in 0..2 {
             let side = (round + turn) % 2;
-            runs[side].push([a, b][side].run()?);
+            let Some(run) = [a, b][side].run(end)? else {
+                if round == 0 {
+                    return Err(late([a, b][side]));
+                }
+                // As many of both.
+                runs.iter_mut().for_each(|runs| runs.truncate(round));
+                return Ok(compare::rounds(&runs[0], &runs[1], looks.len().max(1), settings));
+            };
+            runs[side].push(run);
         }
         let done = round + 1;
         if done == 1 {
@@ -135,9 +160,10 @@ pub fn race(
         }
         let last = looks.last().copied().unwrap_or(done);
         progress(done, last);
-        if looks.contains(&done) {
+        let is_over = end.is_some_and(|end| Instant::now() >= end);
+        if looks.contains(&done) || is_over {
             let comparison = compare::rounds(&runs[0], &runs[1], looks.len(), settings);
-            if done == last || comparison.count(Verdict::Unsure) == 0 {
+            if done == last || is_over || comparison.count(Verdict::Unsure) == 0 {
                 return Ok(comparison);
             }
         }
@@ -160,6 +186,19 @@ fn when(first: &Comparison, race: &Race, settings: &Settings) -> Vec<usize> {
     looks
 }
 
+/// Time between two looks whether a program has ended, where there is a limit.
+const LOOK: Duration = Duration::from_micros(200);
+
+/// Reads a pipe to its end, on a thread of its own.
+fn drained(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What comes before an error is what there is.
+        let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
+        bytes
+    })
+}
+
 impl Contender {
     /// What it is called in messages.
     ///
@@ -174,10 +213,10 @@ impl Contender {
         }
     }
 
-    /// Once.
-    fn run(&self) -> Result<Run, RaceError> {
+    /// Once; `None` if it was ended because the time was over.
+    fn run(&self, end: Option<Instant>) -> Result<Option<Run>, RaceError> {
         let start = Instant::now();
-        let output = self.output()?;
+        let Some(output) = self.output(end)? else { return Ok(None) };
         let seconds = start.elapsed().as_secs_f64();
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -185,17 +224,18 @@ impl Contender {
         }
         match self {
             Contender::Program { .. } => Run::from_json(&String::from_utf8_lossy(&output.stdout))
+                .map(Some)
                 .map_err(|problem| RaceError::Output { program: self.label(), problem }),
             Contender::Command(_) => {
                 let mut run = Run::new("whole processes", Fingerprint::default());
                 let timings = BTreeMap::from([("process".to_string(), Timing::new([seconds]))]);
                 run.results.push(Entry { name: "command".to_string(), timings, ..Entry::default() });
-                Ok(run)
+                Ok(Some(run))
             }
         }
     }
 
-    fn output(&self) -> Result<Output, RaceError> {
+    fn output(&self, end: Option<Instant>) -> Result<Option<Output>, RaceError> {
         let mut command = match self {
             Contender::Program { path, arguments } => {
                 let mut command = Command::new(path);
@@ -209,10 +249,27 @@ impl Contender {
                 command
             }
         };
-        let child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn();
-        child
-            .and_then(std::process::Child::wait_with_output)
-            .map_err(|error| RaceError::Start { program: self.label(), error })
+        let failed = |error| RaceError::Start { program: self.label(), error };
+        let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(failed)?;
+        let Some(end) = end else { return child.wait_with_output().map(Some).map_err(failed) };
+        // Pipes are read beside the waiting: a child that fills one would never end.
+        let (stdout, stderr) = (drained(child.stdout.take()), drained(child.stderr.take()));
+        let status = loop {
+            if let Some(status) = child.try_wait().map_err(failed)? {
+                break Some(status);
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break None;
+            }
+            std::thread::sleep(left.min(LOOK));
+        };
+        let Some(status) = status else {
+            child.kill().and_then(|()| child.wait()).map_err(failed)?;
+            return Ok(None);
+        };
+        let whole = |reader: std::thread::JoinHandle<Vec<u8>>| reader.join().unwrap_or_default();
+        Ok(Some(Output { status, stdout: whole(stdout), stderr: whole(stderr) }))
     }
 }
 
@@ -226,7 +283,7 @@ mod tests {
     }
 
     fn quickly(a: &Contender, b: &Contender) -> Result<Comparison, RaceError> {
-        race(a, b, &Race { fewest: 3, most: 3 }, &Settings::default(), &mut |_, _| {})
+        race(a, b, &Race { fewest: 3, most: 3, limit: None }, &Settings::default(), &mut |_, _| {})
     }
 
     #[test]
@@ -236,13 +293,29 @@ mod tests {
         let comparison = race(
             &a,
             &b,
-            &Race { fewest: 3, most: 3 },
+            &Race { fewest: 3, most: 3, limit: None },
             &Settings { confidence: 0.9, ..Settings::default() },
             &mut |done, all| last = (done, all),
         )
         .unwrap();
         assert_eq!(comparison.results[0].verdict, Verdict::Slower, "{comparison:?}");
         assert_eq!((comparison.results[0].name.as_str(), last.0), ("command", last.1));
+    }
+
+    #[test]
+    fn a_limit_ends_programs_and_whole_rounds_count() {
+        let limited = |a: &str, b: &str, seconds: f64| {
+            let race_ = Race { limit: Some(Duration::from_secs_f64(seconds)), ..Race::default() };
+            let (a, b) = (Contender::Command(a.into()), Contender::Command(b.into()));
+            race(&a, &b, &race_, &Settings::default(), &mut |_, _| {})
+        };
+        let start = Instant::now();
+        let error = limited("true", "exec sleep 60", 0.3).unwrap_err().to_string();
+        assert!(error.contains("`exec sleep 60` had not ended") && error.contains("0.3 s"), "{error}");
+        // More than a round and fewer than are needed to decide.
+        let comparison = limited("exec sleep 0.1", "exec sleep 0.1", 1.0).unwrap();
+        assert_eq!(comparison.results[0].verdict, Verdict::Unsure, "{comparison:?}");
+        assert!(start.elapsed() < Duration::from_secs(20));
     }
 
     #[test]

@@ -196,7 +196,7 @@ struct Drawing {
 const SIZE: (f64, f64) = (900.0, 380.0);
 const LEFT: f64 = 84.0;
 const BELOW: f64 = 34.0;
-const RIGHT: f64 = 150.0;
+const RIGHT: f64 = 190.0;
 
 impl Drawing {
     fn new(series: &[Series]) -> Option<Drawing> {

@@ -20,4 +20,4 @@ mod text;
 pub use machine::MachineLoad;
 pub use rules::{Rule, rules, rules_file};
 pub use server::{ServeError, Server, ServerBuilder, Source};
-pub use text::text;
+pub use text::{Family, MetricSample, families, text};

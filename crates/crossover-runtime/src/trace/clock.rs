@@ -1,7 +1,13 @@
 //! The clock of spans: the processor's own counter where it is steady, which is quicker than asking the system.
 #![allow(unsafe_code)]
 
-use std::{sync::OnceLock, time::Instant};
+use std::{
+    sync::{
+        OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Instant,
+};
 
 /// A moment on the clock of spans. Only differences mean anything, and only a [`Scale`] turns them into nanoseconds.
 pub(crate) type Ticks = u64;
@@ -30,10 +36,16 @@ pub(crate) fn now() -> Ticks {
     if base.steady { counter() } else { base.instant.elapsed().as_nanos() as u64 }
 }
 
-/// Nanoseconds since the first use, by the system's clock.
-pub(crate) fn nanoseconds() -> u64 {
-    base().instant.elapsed().as_nanos() as u64
+/// About how many nanoseconds so many ticks are, without looking at the system's clock: the rate is that of the last [`Scale`].
+pub(crate) fn roughly(ticks: Ticks) -> u64 {
+    let rate = f64::from_bits(RATE.load(Ordering::Relaxed));
+    (ticks as f64 * if rate > 0.0 { rate } else { USUAL }) as u64
 }
+
+/// Nanoseconds per tick as last measured, as bits; 0 before that.
+static RATE: AtomicU64 = AtomicU64::new(0);
+/// Nanoseconds per tick of a processor of 2.5 GHz.
+const USUAL: f64 = 0.4;
 
 #[cfg(target_arch = "x86_64")]
 #[inline]
@@ -77,6 +89,7 @@ impl Scale {
     pub(crate) fn since(origin: Ticks) -> Scale {
         let base = base();
         if !base.steady {
+            RATE.store(1f64.to_bits(), Ordering::Relaxed);
             return Scale { origin, rate: 1.0 };
         }
         // A short process has seen little of both clocks; wait until their grain is below one in ten thousand.
@@ -86,7 +99,9 @@ impl Scale {
         }
         let (instant, ticks) = (Instant::now(), counter());
         let elapsed = instant.duration_since(base.instant).as_nanos() as f64;
-        Scale { origin, rate: elapsed / (ticks - base.ticks).max(1) as f64 }
+        let rate = elapsed / (ticks - base.ticks).max(1) as f64;
+        RATE.store(rate.to_bits(), Ordering::Relaxed);
+        Scale { origin, rate }
     }
 
     /// Nanoseconds from the origin to a moment; none before it.
@@ -117,6 +132,8 @@ mod tests {
         // The thread may be put aside between the two readings; the clocks themselves differ by parts in a million.
         assert!((measured / took.as_nanos() as f64 - 1.0).abs() < 0.05, "{measured} ns against {took:?}");
         assert_eq!(scale.nanoseconds(ticks.saturating_sub(1000)), 0, "nothing happens before the origin");
+        let rough = roughly(end - ticks) as f64;
+        assert!((rough / measured - 1.0).abs() < 0.05, "{rough} ns against {measured}");
     }
 
     #[test]

@@ -110,12 +110,23 @@ pub struct Work {
     pub peak: u64,
 }
 
-/// What goes with some spans.
+/// What a kernel or a copy was about.
 #[derive(Clone)]
-pub(crate) enum More {
+pub(crate) enum What {
     Work(Work),
     Copy { bytes: u64, from: Device, to: Device },
 }
+
+/// What goes with kernels and copies.
+#[derive(Clone)]
+pub(crate) struct More {
+    pub(crate) what: What,
+    pub(crate) away: Option<Away>,
+}
+
+/// Something that a device does after the host has gone on: on which queue, and who knows when. Nobody does if it was not timed; then it is
+/// placed by others of its kind that were.
+pub type Away = (Queue, Option<Arc<dyn Timing>>);
 
 /// One thing that happened, as its thread wrote it down.
 #[derive(Clone)]
@@ -129,8 +140,6 @@ pub(crate) struct Event {
     pub(crate) more: Option<Box<More>>,
     /// The line of the program that asked for it.
     pub(crate) place: Option<&'static Location<'static>>,
-    /// If a device did it: where, and when.
-    pub(crate) away: Option<(Queue, Arc<dyn Timing>)>,
 }
 
 /// How full a device was at a moment.

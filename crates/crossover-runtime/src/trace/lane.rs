@@ -1,7 +1,7 @@
-//! Where threads write events: each its own list, so that nobody waits for anybody.
+//! Where threads write events: each its own chunks, so that nobody waits for anybody.
 
 use std::{
-    cell::OnceCell,
+    cell::RefCell,
     sync::{
         Arc,
         atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
@@ -11,8 +11,10 @@ use std::{
 use parking_lot::Mutex;
 
 use super::{
+    chunk::{Chunk, EVENTS, Pen},
     clock,
     event::{Event, Note, Sample},
+    meter,
 };
 
 /// Sessions that are recording.
@@ -21,17 +23,24 @@ pub(super) static SESSIONS: AtomicU32 = AtomicU32::new(0);
 /// Sessions that have ever begun.
 pub(super) static BEGUN: AtomicU64 = AtomicU64::new(0);
 
-/// Events in all lanes, and those that found them full.
-static HELD: AtomicUsize = AtomicUsize::new(0);
+/// How often everything was forgotten; chunks of before are written to no more.
+static FORGOTTEN: AtomicU64 = AtomicU64::new(0);
+
+/// Chunks in use, and events that found none.
+static CHUNKS: AtomicUsize = AtomicUsize::new(0);
 pub(super) static DROPPED: AtomicU64 = AtomicU64::new(0);
 
-/// Events kept at most; one takes about a hundred bytes.
+/// Events kept at most; one takes 64 bytes, and a kernel or a copy about 200 more.
 const CAPACITY: usize = 1 << 20;
+
+/// Empty chunks kept for the next session: memory that was written before is not a fault of a page away.
+static EMPTY: Mutex<Vec<Pen>> = Mutex::new(Vec::new());
+const KEPT: usize = 256;
 
 /// The events of one thread.
 struct Lane {
     thread: String,
-    events: Mutex<Vec<Event>>,
+    chunks: Mutex<Vec<Arc<Chunk>>>,
 }
 
 /// Lanes of all threads that have written any.
@@ -45,53 +54,83 @@ pub(super) struct Beside {
 }
 
 static BESIDE: Mutex<Beside> = Mutex::new(Beside { samples: Vec::new(), notes: Vec::new() });
-/// When memory was looked at last.
-static LOOKED: AtomicU64 = AtomicU64::new(0);
 /// Samples and notes kept at most.
 const ASIDE: usize = 1 << 16;
 
-thread_local! {
-    static LANE: OnceCell<Arc<Lane>> = const { OnceCell::new() };
+/// What a thread writes with.
+struct Writer {
+    lane: Arc<Lane>,
+    pen: Option<Pen>,
+    /// The value of `FORGOTTEN` when the chunk was taken.
+    of: u64,
 }
 
-fn join() -> Arc<Lane> {
+thread_local! {
+    static WRITER: RefCell<Option<Writer>> = const { RefCell::new(None) };
+}
+
+fn join() -> Writer {
     static UNNAMED: AtomicU32 = AtomicU32::new(1);
     let thread = match std::thread::current().name() {
         Some(name) => name.to_string(),
         None => format!("thread {}", UNNAMED.fetch_add(1, Ordering::Relaxed)),
     };
-    let lane = Arc::new(Lane { thread, events: Mutex::default() });
+    let lane = Arc::new(Lane { thread, chunks: Mutex::default() });
     LANES.lock().push(lane.clone());
-    lane
+    Writer { lane, pen: None, of: 0 }
 }
 
-/// Writes an event down, unless the lanes are full or the thread is ending.
+impl Writer {
+    #[inline]
+    fn write(&mut self, event: Event) {
+        let event = match &mut self.pen {
+            Some(pen) if self.of == FORGOTTEN.load(Ordering::Relaxed) => match pen.write(event) {
+                Ok(()) => return,
+                Err(event) => event,
+            },
+            _ => event,
+        };
+        self.write_anew(event);
+    }
+
+    /// Begins a chunk with an event.
+    #[cold]
+    fn write_anew(&mut self, event: Event) {
+        let now = FORGOTTEN.load(Ordering::Acquire);
+        let old = self.pen.take().filter(|_| self.of != now);
+        if CHUNKS.fetch_add(1, Ordering::Relaxed) >= CAPACITY / EVENTS {
+            CHUNKS.fetch_sub(1, Ordering::Relaxed);
+            DROPPED.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        let own = old.and_then(|mut pen| pen.reuse().then_some(pen));
+        let mut pen = own.or_else(|| EMPTY.lock().pop()).unwrap_or_else(Pen::new);
+        // Its first event is there before anybody sees it.
+        let _ = pen.write(event);
+        self.lane.chunks.lock().push(pen.chunk());
+        (self.pen, self.of) = (Some(pen), now);
+    }
+}
+
+/// Writes an event down, unless there is no room or the thread is ending.
+#[inline]
 pub(super) fn push(event: Event) {
-    if HELD.fetch_add(1, Ordering::Relaxed) >= CAPACITY {
-        HELD.fetch_sub(1, Ordering::Relaxed);
-        DROPPED.fetch_add(1, Ordering::Relaxed);
-        return;
-    }
-    let written = LANE.try_with(|lane| lane.get_or_init(join).events.lock().push(event));
-    if written.is_err() {
-        HELD.fetch_sub(1, Ordering::Relaxed);
-    }
+    let _ = WRITER.try_with(|writer| {
+        // Dropping an event writes none, so nobody is inside already.
+        if let Ok(mut writer) = writer.try_borrow_mut() {
+            writer.get_or_insert_with(join).write(event);
+        }
+    });
 }
 
 /// Shows every thread's name and a copy of its events since a moment. No lock is held meanwhile: who looks may wait for a device.
 pub(super) fn visit(first: clock::Ticks, mut see: impl FnMut(&str, Vec<Event>)) {
     let lanes = LANES.lock().clone();
     for lane in lanes {
-        let events = lane.events.lock().iter().filter(|event| event.start >= first).cloned().collect();
-        see(&lane.thread, events);
+        let chunks = lane.chunks.lock().clone();
+        let events = chunks.iter().flat_map(|chunk| chunk.events());
+        see(&lane.thread, events.filter(|event| event.start >= first).cloned().collect());
     }
-}
-
-/// Whether so many nanoseconds have passed since this was last true.
-pub(super) fn is_time(every: u64) -> bool {
-    let (now, last) = (clock::nanoseconds(), LOOKED.load(Ordering::Relaxed));
-    now.saturating_sub(last) >= every
-        && LOOKED.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
 }
 
 pub(super) fn sample(sample: Sample) {
@@ -120,8 +159,11 @@ pub(super) fn beside(first: clock::Ticks) -> Beside {
 /// Begins a session: the moment from which events belong to it.
 pub(super) fn enter() -> clock::Ticks {
     BEGUN.fetch_add(1, Ordering::Relaxed);
-    SESSIONS.fetch_add(1, Ordering::AcqRel);
-    clock::now()
+    let now = clock::now();
+    if SESSIONS.fetch_add(1, Ordering::AcqRel) == 0 {
+        meter::restart(now);
+    }
+    now
 }
 
 /// Ends a session. After the last one, what was recorded is forgotten, and the lanes of threads that ended with it.
@@ -130,11 +172,29 @@ pub(super) fn leave() {
     if SESSIONS.fetch_sub(1, Ordering::AcqRel) > 1 {
         return;
     }
-    let mut freed = 0;
+    FORGOTTEN.fetch_add(1, Ordering::AcqRel);
+    // This thread's chunk is forgotten at once, with what its events hold on to; those of others when they write again or end.
+    let _ = WRITER.try_with(|writer| {
+        if let Ok(mut writer) = writer.try_borrow_mut()
+            && let Some(writer) = &mut *writer
+        {
+            writer.pen = None;
+        }
+    });
+    let mut chunks = Vec::new();
     for lane in lanes.iter() {
-        freed += std::mem::take(&mut *lane.events.lock()).len();
+        chunks.append(&mut lane.chunks.lock());
     }
-    HELD.fetch_sub(freed, Ordering::Relaxed);
+    CHUNKS.fetch_sub(chunks.len(), Ordering::Relaxed);
     *BESIDE.lock() = Beside::default();
     lanes.retain(|lane| Arc::strong_count(lane) > 1);
+    drop(lanes);
+    // Those that threads still hold are emptied by them.
+    let mut empty: Vec<Pen> = chunks.into_iter().filter_map(Pen::of).collect();
+    let mut kept = EMPTY.lock();
+    let room = KEPT.saturating_sub(kept.len());
+    let rest = empty.split_off(room.min(empty.len()));
+    kept.append(&mut empty);
+    drop(kept);
+    drop(rest);
 }

@@ -16,21 +16,21 @@
 //! assert_eq!(mine, ["outer", "inner"]);
 //! ```
 
+mod chunk;
 mod clock;
+mod estimate;
 mod event;
 mod lane;
+mod meter;
 mod session;
 
-use std::{
-    cell::Cell,
-    panic::Location,
-    sync::{Arc, atomic::Ordering},
-};
+use std::{cell::Cell, panic::Location, sync::atomic::Ordering};
 
 use crate::Device;
 
-use event::{Event, More};
-pub use event::{Kind, Name, Note, Queue, Sample, Timing, Work};
+pub use event::{Away, Kind, Name, Note, Queue, Sample, Timing, Work};
+use event::{Event, More, What};
+pub use meter::{TIMED, affords, spend};
 pub use session::{Seen, Session, Span, Track};
 
 /// Whether anybody records.
@@ -175,13 +175,19 @@ impl Scope {
 impl Drop for Scope {
     #[inline]
     fn drop(&mut self) {
-        if let Some(open) = self.0.take()
-            && is_on()
-        {
-            let end = clock::now();
-            let Open { kind, name, start, place, .. } = open;
-            lane::push(Event { kind, name, start, end, more: None, place, away: None });
+        if let Some(open) = self.0.take() {
+            close(open);
         }
+    }
+}
+
+/// Apart from the drop, so that scopes which nobody records stay a load and a branch where they are inlined.
+#[cold]
+fn close(open: Open) {
+    if is_on() {
+        let end = clock::now();
+        let Open { kind, name, start, place, .. } = open;
+        lane::push(Event { kind, name, start, end, more: None, place });
     }
 }
 
@@ -198,31 +204,20 @@ impl Moment {
 }
 
 /// Records a kernel: what it was asked to do since a moment, and if a device does it after the host has gone on, where and when.
-pub fn kernel(name: impl Into<Name>, start: Moment, work: Work, away: Option<(Queue, Arc<dyn Timing>)>) {
-    let more = Some(Box::new(More::Work(work)));
-    lane::push(Event {
-        kind: Kind::Kernel,
-        name: name.into(),
-        start: start.0,
-        end: clock::now(),
-        more,
-        place: asking(),
-        away,
-    });
+pub fn kernel(name: impl Into<Name>, start: Moment, work: Work, away: Option<Away>) {
+    // Of what a device does, it is the device's times that count.
+    let end = if away.is_some() { start.0 } else { clock::now() };
+    let (name, place) = (name.into(), asking());
+    let more = Some(Box::new(More { what: What::Work(work), away }));
+    lane::push(Event { kind: Kind::Kernel, name, start: start.0, end, more, place });
 }
 
 /// Records a copy of so many bytes from one device to another since a moment, or on a queue.
-pub fn transfer(
-    start: Moment,
-    bytes: u64,
-    (from, to): (Device, Device),
-    away: Option<(Queue, Arc<dyn Timing>)>,
-) {
+pub fn transfer(start: Moment, bytes: u64, (from, to): (Device, Device), away: Option<Away>) {
     let name = if to == Device::HOST { "copy to the host" } else { "copy to a device" };
-    let more = Some(Box::new(More::Copy { bytes, from, to }));
-    let (start, end) = (start.0, clock::now());
-    let place = asking();
-    lane::push(Event { kind: Kind::Transfer, name: name.into(), start, end, more, place, away });
+    let more = Some(Box::new(More { what: What::Copy { bytes, from, to }, away }));
+    let (start, end, place) = (start.0, clock::now(), asking());
+    lane::push(Event { kind: Kind::Transfer, name: name.into(), start, end, more, place });
 }
 
 /// Records that something happened.
@@ -232,17 +227,16 @@ pub fn note(kind: &'static str, text: impl FnOnce() -> String) {
     }
 }
 
-/// Nanoseconds between two looks at the memory.
-const LOOK: u64 = 100_000;
-
-/// Looks how full devices are, unless somebody has just looked.
-pub(crate) fn look(machine: &crate::Machine) {
-    if !lane::is_time(LOOK) {
+/// Looks how full devices are, unless somebody has just looked, or looking takes too long to be done so soon again.
+pub(crate) fn look(machine: &crate::Machine, now: Moment) {
+    if !meter::may_look(now.0) {
         return;
     }
+    let start = clock::now();
     for device in machine.devices() {
         if let Some(memory) = machine.memory(device) {
             lane::sample(Sample { time: clock::now(), device, memory });
         }
     }
+    meter::looked(start, clock::now());
 }

@@ -4,8 +4,9 @@ use std::{panic::Location, sync::atomic::Ordering, time::SystemTime};
 
 use super::{
     clock::{Scale, Ticks},
-    event::{Event, Kind, More, Name, Note, Queue, Sample, Work},
-    lane,
+    estimate,
+    event::{Event, Kind, Name, Note, Queue, Sample, What, Work},
+    lane, meter,
 };
 use crate::Device;
 
@@ -16,6 +17,8 @@ pub struct Session {
     start: Ticks,
     dropped: u64,
     began: SystemTime,
+    /// Whether every launch is timed.
+    every: bool,
 }
 
 /// What a session saw.
@@ -25,7 +28,7 @@ pub struct Seen {
     pub began: SystemTime,
     /// How long it lasted, in nanoseconds.
     pub wall: u64,
-    /// Spans that found no room, or whose device was lost.
+    /// Spans that found no room, or of which no device can tell when they were.
     pub dropped: u64,
     /// Threads and queues; spans name them by their place.
     pub tracks: Vec<Track>,
@@ -71,6 +74,8 @@ pub struct Span {
     pub way: Option<(Device, Device)>,
     /// The line of the program that opened it, or that asked for values.
     pub place: Option<&'static Location<'static>>,
+    /// Whether a device did it untimed, and others of its kind that were timed say when.
+    pub estimated: bool,
 }
 
 impl Span {
@@ -81,11 +86,23 @@ impl Span {
 }
 
 impl Session {
-    /// Begins to record.
+    /// Begins to record. Short work of devices that repeats is timed now and then; what was not is [`estimated`](Span::estimated).
     pub fn begin() -> Session {
+        Session::new(false)
+    }
+
+    /// Begins to record, with everything that devices do timed, whatever that costs.
+    pub fn begin_timing_everything() -> Session {
+        Session::new(true)
+    }
+
+    fn new(every: bool) -> Session {
         let began = SystemTime::now();
         let dropped = lane::DROPPED.load(Ordering::Relaxed);
-        Session { start: lane::enter(), dropped, began }
+        if every {
+            meter::want_every();
+        }
+        Session { start: lane::enter(), dropped, began, every }
     }
 
     /// Ends, and gives what happened. Waits for devices to be done with what they were asked until now.
@@ -94,8 +111,8 @@ impl Session {
         let scale = Scale::since(self.start);
         let mut gathering = Gathering { scale, tracks: Vec::new(), drafts: Vec::new(), lost: 0 };
         lane::visit(self.start, |thread, events| gathering.take(thread, events));
-        let dropped = lane::DROPPED.load(Ordering::Relaxed) - self.dropped + gathering.lost;
-        let (tracks, spans) = gathering.finish();
+        let (tracks, spans, lost) = gathering.finish();
+        let dropped = lane::DROPPED.load(Ordering::Relaxed) - self.dropped + lost;
         let lane::Beside { mut samples, mut notes } = lane::beside(self.start);
         samples.iter_mut().for_each(|sample| sample.time = scale.nanoseconds(sample.time));
         notes.iter_mut().for_each(|note| note.time = scale.nanoseconds(note.time));
@@ -106,6 +123,9 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        if self.every {
+            meter::want_no_more();
+        }
         lane::leave();
     }
 }
@@ -134,29 +154,48 @@ impl Gathering {
         self.tracks.push(Track::Thread(thread.to_string()));
         for event in events {
             let queued = self.scale.nanoseconds(event.start);
-            let (track, start, end) = match &event.away {
-                None => (asked_by, queued, self.scale.nanoseconds(event.end)),
-                Some((queue, timing)) => {
-                    let Some((start, end)) = timing.resolve() else {
+            let (what, away) = event.more.map(|more| (more.what, more.away)).unzip();
+            let (mut track, mut start, mut end, mut estimated) =
+                (asked_by, queued, self.scale.nanoseconds(event.end), false);
+            if let Some((queue, timing)) = away.flatten() {
+                match timing.map(|timing| timing.resolve()) {
+                    // Placed once everything that was timed is known.
+                    None => estimated = true,
+                    Some(Some((from, to))) => {
+                        let place = |instant| self.scale.nanoseconds(self.scale.ticks_of(instant));
+                        (start, end) = (place(from), place(to));
+                    }
+                    Some(None) => {
                         self.lost += 1;
                         continue;
-                    };
-                    let place = |instant| self.scale.nanoseconds(self.scale.ticks_of(instant));
-                    let (start, end) = (place(start), place(end));
-                    (self.track(Track::Queue(*queue)), start, end)
+                    }
                 }
-            };
-            let (work, bytes, way) = match event.more.map(|more| *more) {
-                Some(More::Work(work)) => {
+                track = self.track(Track::Queue(queue));
+            }
+            let (work, bytes, way) = match what {
+                Some(What::Work(work)) => {
                     let bytes = work.read + work.written;
                     (Some(work), bytes, None)
                 }
-                Some(More::Copy { bytes, from, to }) => (None, bytes, Some((from, to))),
+                Some(What::Copy { bytes, from, to }) => (None, bytes, Some((from, to))),
                 None => (None, 0, None),
             };
             let (kind, name, place) = (event.kind, event.name, event.place);
             let (duration, parent) = (end.saturating_sub(start), None);
-            let span = Span { kind, name, track, start, duration, parent, queued, work, bytes, way, place };
+            let span = Span {
+                kind,
+                name,
+                track,
+                start,
+                duration,
+                parent,
+                queued,
+                work,
+                bytes,
+                way,
+                place,
+                estimated,
+            };
             self.drafts.push(Draft { span, asked_by });
         }
     }
@@ -168,12 +207,34 @@ impl Gathering {
         })
     }
 
+    /// Finds when each queue did what was not timed there.
+    fn estimate(&mut self) {
+        if !self.drafts.iter().any(|draft| draft.span.estimated) {
+            return;
+        }
+        // In the order in which the host asked; of what it asked for at one moment, as written down.
+        self.drafts.sort_by_key(|draft| (draft.span.track, draft.span.queued));
+        let mut found = Vec::with_capacity(self.drafts.len());
+        for queue in self.drafts.chunk_by_mut(|a, b| a.span.track == b.span.track) {
+            if queue.iter().any(|draft| draft.span.estimated) {
+                let mut spans: Vec<&mut Span> = queue.iter_mut().map(|draft| &mut draft.span).collect();
+                found.extend(estimate::place(&mut spans));
+            } else {
+                found.resize(found.len() + queue.len(), true);
+            }
+        }
+        self.lost += found.iter().filter(|found| !**found).count() as u64;
+        let mut found = found.into_iter();
+        self.drafts.retain(|_| found.next().unwrap_or(true));
+    }
+
     /// Sorts by start, the longer first where two begin together, and finds what encloses what.
-    fn finish(mut self) -> (Vec<Track>, Vec<Span>) {
+    fn finish(mut self) -> (Vec<Track>, Vec<Span>, u64) {
+        self.estimate();
         self.drafts.sort_by_key(|draft| (draft.span.start, std::cmp::Reverse(draft.span.duration)));
         let parents = parents(&self.drafts, self.tracks.len());
         let spans = self.drafts.into_iter().zip(parents);
-        (self.tracks, spans.map(|(draft, parent)| Span { parent, ..draft.span }).collect())
+        (self.tracks, spans.map(|(draft, parent)| Span { parent, ..draft.span }).collect(), self.lost)
     }
 }
 
@@ -286,7 +347,7 @@ mod tests {
     fn what_a_lost_device_did_is_counted() {
         let session = Session::begin();
         let queue = Queue { device: Device(1), purpose: "compute" };
-        trace::transfer(Moment::now(), 4097, (Device::HOST, Device(1)), Some((queue, Arc::new(Lost))));
+        trace::transfer(Moment::now(), 4097, (Device::HOST, Device(1)), Some((queue, Some(Arc::new(Lost)))));
         let seen = session.end();
         assert!(seen.dropped >= 1 && seen.spans.iter().all(|span| span.bytes != 4097));
     }
@@ -307,7 +368,7 @@ mod tests {
             let _asks = trace::scope("queue asks");
             let (start, asked) = (Instant::now() + Duration::from_millis(2), Moment::now());
             let timing = Arc::new(Fixed(start, start + Duration::from_micros(500)));
-            trace::transfer(asked, 4096, (Device::HOST, Device(1)), Some((queue, timing)));
+            trace::transfer(asked, 4096, (Device::HOST, Device(1)), Some((queue, Some(timing))));
         }
         let seen = session.end();
         let asks = mine(&seen, "queue asks")[0];
