@@ -55,13 +55,15 @@ struct Cost {
     control: f64,
 }
 
+/// Runs something so many times, waits until all is done, and says how many seconds one took.
+pub type Runs = Box<dyn FnMut(usize) -> Result<f64>>;
+
 /// Something to be timed with and without a session.
 pub struct Work {
     pub name: String,
     /// On which device, or which way.
     pub place: String,
-    /// Runs it so many times, waits until all is done, and says how many seconds one took.
-    pub run: Box<dyn FnMut(usize) -> Result<f64>>,
+    pub run: Runs,
 }
 
 /// Which workloads.

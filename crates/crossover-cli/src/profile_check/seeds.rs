@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::Result;
 use crossover::{Device, Runtime, runtime, with_device};
 
-use super::costs::{Wanted, Work};
+use super::costs::{Runs, Wanted, Work};
 use crate::bench::{
     gauge::{CPU, GPU},
     suites::{self, Case, Kind},
@@ -31,7 +31,7 @@ pub fn each(wanted: &Wanted, one: &mut dyn FnMut(Work) -> Result<()>) -> Result<
 }
 
 /// Calls of a case on a device: build, evaluate, wait, drop. `None` where the device has no part in it.
-fn runs(case: &Case, device: Device) -> Result<Option<Box<dyn FnMut(usize) -> Result<f64>>>> {
+fn runs(case: &Case, device: Device) -> Result<Option<Runs>> {
     let mut call: Box<dyn FnMut() -> Result<()>> = match case.work {
         // Nothing is evaluated.
         Kind::Decision => return Ok(None),
