@@ -13,6 +13,7 @@ import os
 import pathlib
 import statistics
 import subprocess
+import tempfile
 
 import cupy
 import torch
