@@ -23,6 +23,8 @@ const LONGEST: u64 = 1024;
 /// How far the history goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Head {
+    /// The format that was last written.
+    pub version: u32,
     /// Lines.
     pub records: u64,
     /// Bytes.
@@ -34,28 +36,29 @@ pub(super) struct Head {
 impl Head {
     /// Of a store without a line.
     pub fn start() -> Head {
-        Head { records: 0, bytes: 0, chain: "0".repeat(64) }
+        Head { version: VERSION, records: 0, bytes: 0, chain: "0".repeat(64) }
     }
 
     /// The one text that says this.
     pub fn text(&self) -> String {
         let body = format!(
-            "{TITLE}\nversion {VERSION}\nrecords {}\nhistory {}\nchain {}\n",
-            self.records, self.bytes, self.chain
+            "{TITLE}\nversion {}\nrecords {}\nhistory {}\nchain {}\n",
+            self.version, self.records, self.bytes, self.chain
         );
         let check = blake3::hash(body.as_bytes()).to_hex();
         format!("{body}check {check}\n")
     }
 
-    /// The head that a text is; `None` if it is none, down to the last bit.
+    /// The head that a text is, of any version up to ours; `None` if it is none, down to the last bit.
     pub fn parse(text: &str) -> Option<Head> {
         let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
         let head = Head {
+            version: value("version")?.parse().ok()?,
             records: value("records")?.parse().ok()?,
             bytes: value("history")?.parse().ok()?,
             chain: value("chain")?.to_string(),
         };
-        (head.text() == text).then_some(head)
+        ((1..=VERSION).contains(&head.version) && head.text() == text).then_some(head)
     }
 }
 
@@ -76,6 +79,9 @@ pub(super) struct Record {
     pub operation: String,
     pub notes: Notes,
     pub segment: Option<Segment>,
+    /// When it was done, in seconds since 1970; unknown before version 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<u64>,
 }
 
 impl Record {

@@ -12,6 +12,9 @@
 //! head fixes every byte of the store. What always holds: an operation is done when the new head is in place; whatever a writer that is killed
 //! leaves behind (a segment without a line, a part of a line) lies outside of what the head names and is ignored, and the next writer
 //! writes over it. Reading verifies everything before it returns anything.
+//!
+//! Versions: lines of version 2 say when they were written. A store of version 1 is read as it is and becomes one of version 2 with the next
+//! operation, whose head says so; nothing that is there is written again. A store of a newer version is refused.
 
 mod file;
 mod history;
@@ -23,6 +26,7 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use crossover_array::Array;
@@ -38,7 +42,7 @@ pub use self::{
 use crate::{Error, Result};
 
 /// The newest format that is read and written.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// What an operation keeps beside its arrays.
 pub type Notes = BTreeMap<String, String>;
@@ -75,6 +79,8 @@ pub struct Entry {
     pub notes: Notes,
     /// Names of the arrays.
     pub arrays: Vec<String>,
+    /// When it was done, to the second, by the clock of the writer; unknown in stores of version 1.
+    pub time: Option<SystemTime>,
 }
 
 impl Store {
@@ -103,6 +109,11 @@ impl Store {
         let head = history::read_head(folder)?;
         let records = history::read_history(folder, &head)?;
         Ok(Store { folder: folder.to_path_buf(), head, records, steps: Steps::default() })
+    }
+
+    /// The version of the format that was last written; the next operation makes it the newest.
+    pub fn version(&self) -> u32 {
+        self.head.version
     }
 
     /// The folder.
@@ -145,6 +156,7 @@ impl Store {
             operation: record.operation.clone(),
             notes: record.notes.clone(),
             arrays: record.segment.iter().flat_map(|s| s.arrays.keys().cloned()).collect(),
+            time: record.time.and_then(|seconds| UNIX_EPOCH.checked_add(Duration::from_secs(seconds))),
         })
     }
 
@@ -170,12 +182,13 @@ impl Store {
 
     /// The line, then the head.
     fn commit(&mut self, operation: &str, notes: Notes, segment: Option<Segment>) -> Result<()> {
-        let record =
-            Record { number: self.records.len() as u64, operation: operation.to_string(), notes, segment };
+        let time = SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs());
+        let (number, operation) = (self.records.len() as u64, operation.to_string());
+        let record = Record { number, operation, notes, segment, time };
         let (line, chain) = record.line(&self.head.chain);
         let bytes = self.head.bytes + line.len() as u64;
         history::write_line(&self.folder, self.head.bytes, line.as_bytes(), &self.steps)?;
-        let head = Head { records: self.head.records + 1, bytes, chain };
+        let head = Head { version: VERSION, records: self.head.records + 1, bytes, chain };
         history::write_head(&self.folder, &head, &self.steps)?;
         self.head = head;
         self.records.push(record);

@@ -229,9 +229,45 @@ fn newer_formats_are_refused_by_number() {
     small(&folder.0);
     let path = folder.0.join("head");
     let text = fs::read_to_string(&path).unwrap();
-    let body = text.rsplit_once("check ").unwrap().0.replace("version 1", "version 9");
+    let body = text.rsplit_once("check ").unwrap().0.replace("version 2", "version 9");
     fs::write(&path, format!("{body}check {}\n", blake3::hash(body.as_bytes()).to_hex())).unwrap();
-    assert!(matches!(Store::open(&folder.0), Err(Error::Version { found: 9, newest: 1, .. })));
+    assert!(matches!(Store::open(&folder.0), Err(Error::Version { found: 9, newest: 2, .. })));
+    let body = body.replace("version 9", "version 0");
+    fs::write(&path, format!("{body}check {}\n", blake3::hash(body.as_bytes()).to_hex())).unwrap();
+    assert!(matches!(Store::open(&folder.0), Err(Error::Corrupt { .. })));
+}
+
+#[test]
+fn a_store_of_version_1_is_read_and_becomes_one_of_version_2_with_the_next_operation() {
+    let folder = Folder::new();
+    fs::create_dir_all(&folder.0).unwrap();
+    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/store-version-1");
+    for file in ["head", "history", "000001.safetensors", "000002.safetensors"] {
+        fs::copy(old.join(file), folder.0.join(file)).unwrap();
+    }
+    let store = Store::open(&folder.0).unwrap();
+    assert_eq!((store.version(), store.len()), (1, 3));
+    assert!(store.history().all(|entry| entry.time.is_none()));
+    assert!(store.verify().unwrap().is_intact());
+    assert_eq!(Store::salvage(&folder.0).unwrap().operations.len(), 3);
+    let before: Vec<Vec<u8>> =
+        ["history", "000001.safetensors"].map(|file| fs::read(folder.0.join(file)).unwrap()).into();
+
+    let mut memory = crate::ItemMemory::open(&folder.0).unwrap();
+    assert_eq!(memory.names(), ["a", "b", "c"]);
+    let vectors = memory.vectors().to_vec::<f32>().unwrap();
+    assert_eq!(vectors, memory.space().named_all(&["a", "b", "c"]).unwrap().to_vec::<f32>().unwrap());
+    memory.add("d").unwrap();
+    memory.save(&folder.0).unwrap();
+
+    let store = Store::open(&folder.0).unwrap();
+    assert_eq!((store.version(), store.len()), (2, 4));
+    let known: Vec<bool> = store.history().map(|entry| entry.time.is_some()).collect();
+    assert_eq!(known, [false, false, false, true]);
+    assert!(store.verify().unwrap().is_intact());
+    assert!(fs::read(folder.0.join("history")).unwrap().starts_with(&before[0]), "lines stay as they were");
+    assert_eq!(fs::read(folder.0.join("000001.safetensors")).unwrap(), before[1]);
+    assert_eq!(crate::ItemMemory::open(&folder.0).unwrap().names(), ["a", "b", "c", "d"]);
 }
 
 #[test]
