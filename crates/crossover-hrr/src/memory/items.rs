@@ -248,7 +248,7 @@ impl ItemMemory {
         if !self.is_empty() {
             self.prepared()?;
         }
-        self.prepared.lock().to_device(device)
+        self.prepared.lock().move_to(device)
     }
 
     /// The vectors as cleanup wants them. Rows are prepared once: those that were added since are put after what is there, where that is.

@@ -72,7 +72,7 @@ impl Reserved {
     }
 
     /// Moves all to a device.
-    pub fn to_device(&mut self, device: Device) -> Result<()> {
+    pub fn move_to(&mut self, device: Device) -> Result<()> {
         if let Some(storage) = &mut self.storage {
             *storage = storage.to_device(device)?;
         }
