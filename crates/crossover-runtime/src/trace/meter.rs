@@ -62,7 +62,8 @@ pub fn affords(cost: u64) -> bool {
 
 /// Whether what was spent and a cost are a small part of the time.
 fn is_small(cost: u64, spent: u64, elapsed: u64) -> bool {
-    spent.saturating_add(cost).saturating_mul(PARTS) <= elapsed
+    let all = spent.checked_add(cost).and_then(|all| all.checked_mul(PARTS));
+    all.is_some_and(|all| all <= elapsed)
 }
 
 /// Counts timing that is done whatever it takes.
