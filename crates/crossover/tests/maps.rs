@@ -28,15 +28,24 @@ fn large_groups_go_to_the_device_without_being_put_together_on_the_host() {
     let double = |x: Array| &x * 2.0 + x.t();
     let wanted: Vec<Vec<f32>> = (0..64).map(|i| double(item(i)).to_vec::<f32>().unwrap()).collect();
     for views in [false, true] {
-        let (runtime, _) = simulated();
+        // The device's memory is not the host's here, so that what the host takes is seen.
+        let inner: Arc<dyn Backend> = Arc::new(CpuBackend::new());
+        let sim = SimDevice::new(inner, SimOptions { capacity: 1 << 30, ..SimOptions::default() });
+        let machine = Machine::new(Arc::new(CpuBackend::new()), vec![Arc::new(sim)]).unwrap();
+        let runtime = Runtime::from_executor(Executor::new(machine, Options::default(), Placement::Auto));
         runtime.scope(|| {
             // Rows of one array are parts of its memory; columns are not in a row and are put together first.
             let items: Vec<Array> =
                 (0..64).map(|i| if views { item(i).t().copy().t() } else { item(i) }).collect();
+            let all: Vec<&Array> = items.iter().collect();
+            with_device(Device::Cpu, || crossover::eval_all(&all)).unwrap();
+            let before = runtime.memory_stats()[0].1.live;
             let map = par_iter(items).gpu_map(double).max_batch_size(32);
             let (results, report) = with_device(Device::Cuda(0), || map.run());
             assert_eq!(report.groups, 2, "{report}");
-            assert!(Runtime::current().executor().counts().transfers >= 2, "the groups are counted");
+            assert!(runtime.executor().counts().transfers >= 2, "the groups are counted");
+            let taken = runtime.memory_stats()[0].1.peak.saturating_sub(before);
+            assert_eq!(taken >= 32 * 40_000, views, "{taken} bytes of the host");
             for (result, wanted) in results.into_iter().zip(&wanted) {
                 assert_eq!(result.unwrap().to_vec::<f32>().unwrap(), *wanted);
             }

@@ -4,7 +4,7 @@
 //
 // Launch: 288 threads and any number of blocks (one per multiprocessor is best: each takes tiles of 128 queries by 256 items in turn). Eight warps
 // multiply, the ninth fetches STAGES stages ahead, across tiles. Shared memory: STAGES stages of 48 KiB, and 1 KiB to align them.
-// Arithmetic: 2·Q·N·K on tensor cores; bytes: operands in f16, 1/8 byte per score. Pairs of blocks that share items by multicast were 1 % faster.
+// Arithmetic: 2·Q·N·K on tensor cores; bytes: operands in f16, 1/8 byte per score.
 //
 // Defined before this text: STAGES.
 
