@@ -8,6 +8,8 @@ from . import _native
 class profile:
     """Records what happens in a `with` block, or in a function; then tells.
 
+    On a GPU, launches of plans that repeat are timed now and then, and the others estimated; with `everything` each is timed, whatever that costs.
+
     >>> with xo.profile("demo") as seen:
     ...     total = float(xo.sum(xo.exp(xo.linspace(0, 1, 10_000))))
     >>> seen.summary().startswith("demo: ")
@@ -16,26 +18,26 @@ class profile:
     True
     """
 
-    def __init__(self, name="profile"):
+    def __init__(self, name="profile", *, everything=False):
         self._function = None
         if callable(name):
             self._function, name = name, getattr(name, "__qualname__", "profile")
             functools.update_wrapper(self, self._function)
-        self.name = name
+        self.name, self.everything = name, everything
         self.trace = None
         self._session = None
 
     def __call__(self, *args, **kwargs):
         if self._function is None:
             # @xo.profile("name")
-            made = profile(args[0])
+            made = profile(args[0], everything=self.everything)
             made.name = self.name
             return made
         with self:
             return self._function(*args, **kwargs)
 
     def __enter__(self):
-        self._session = _native.ProfileSession(self.name)
+        self._session = _native.ProfileSession(self.name, self.everything)
         return self
 
     def __exit__(self, *why):

@@ -145,7 +145,12 @@ def Embedding(rows, columns, /, *, seed=0):  # noqa: N802
 
 
 def MultiHeadAttention(size, heads, /, *, causal=False, window=None, seed=0):  # noqa: N802
-    """Attention between the places of a sequence, (batch, length, size), with its projections."""
+    """Attention between the places of a sequence, (batch, length, size), with its projections; of another one with `layer(x, context)`.
+
+    >>> layer = xo.nn.MultiHeadAttention(32, 4)
+    >>> layer(xo.ones((2, 3, 32), dtype=xo.float32), xo.ones((2, 7, 32), dtype=xo.float32)).shape
+    (2, 3, 32)
+    """
     return _native.nn_attention_layer(size, heads, _options(causal=causal, window=window), seed)
 
 

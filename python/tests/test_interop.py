@@ -192,3 +192,9 @@ def test_profiles_tell_where_the_time_went(tmp_path):
     work.html(tmp_path / "trace.html")
     assert (tmp_path / "trace.json").read_text().startswith("{")
     assert work.html().lower().startswith("<!doctype html>")
+
+    @xo.profile("every launch", everything=True)
+    def again():
+        return float(xo.sum(xo.ones(1000)))
+
+    assert again() == 1000.0 and again.name == "every launch" and again.summary().startswith("every launch: ")

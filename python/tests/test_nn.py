@@ -101,6 +101,27 @@ def test_layers_stand_in_a_row(tmp_path):
         xo.nn.Sequential(3)
 
 
+def test_attention_looks_at_another_sequence():
+    rng = np.random.default_rng(5)
+    layer = xo.nn.MultiHeadAttention(12, 3, seed=4)
+    x, context = (rng.standard_normal((2, n, 12)).astype(np.float32) for n in (4, 7))
+    own = {name: np.asarray(value, np.float64) for name, value in layer.parameters().items()}
+
+    def heads(y, part):
+        rows = slice(12 * part, 12 * part + 12)
+        y = y @ own["in_proj_weight"][rows].T + own["in_proj_bias"][rows]
+        return y.reshape(2, -1, 3, 4).transpose(0, 2, 1, 3)
+
+    q, k, v = heads(x, 0), heads(context, 1), heads(context, 2)
+    weights = np.exp(q @ k.transpose(0, 1, 3, 2) / 2)
+    joined = (weights / weights.sum(-1, keepdims=True) @ v).transpose(0, 2, 1, 3).reshape(2, 4, 12)
+    want = joined @ own["out_proj.weight"].T + own["out_proj.bias"]
+    np.testing.assert_allclose(np.asarray(layer(x, context)), want, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(np.asarray(layer(x, x)), np.asarray(layer(x)), rtol=1e-5, atol=1e-6)
+    with pytest.raises(TypeError, match="Linear takes one array"):
+        xo.nn.Linear(12, 4)(x, context)
+
+
 def test_kernels_are_timed():
     assert 0 < xo.nn.benchmark_kernel("gelu", xo.asarray(numbers(64, 64)), num_runs=5) < 10
 

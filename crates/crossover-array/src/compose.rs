@@ -187,7 +187,7 @@ impl Array {
         }
         let ty = Type { dtype: op.result(node.ty.dtype)?, shape: node.ty.shape.clone() };
         let args: Args = match other {
-            Some(other) => smallvec![Arg::Node(node), other],
+            Some(other) => Args::from_buf([Arg::Node(node), other]),
             None => smallvec![Arg::Node(node)],
         };
         Ok(Array::from_node(Node::new(ty, State::Pending { op: Op::Map(op), args }, location)))

@@ -208,8 +208,8 @@ impl Node {
 /// Lets go of operands and everything only they keep alive, without recursion: chains may be a million long.
 fn release(args: Args) {
     let mut left: SmallVec<[Args; 4]> = SmallVec::new();
-    left.push(args);
-    while let Some(args) = left.pop() {
+    let mut next = Some(args);
+    while let Some(args) = next {
         for arg in args {
             if let Arg::Node(node) = arg
                 && let Some(mut last) = Arc::into_inner(node)
@@ -217,6 +217,7 @@ fn release(args: Args) {
                 left.extend(last.take_args());
             }
         }
+        next = left.pop();
     }
 }
 

@@ -107,6 +107,7 @@ fn messages_show_the_offending_values() {
         (x.squeeze(0), "axis 0 of [2, 3] has length 2, not 1"),
         (x.broadcast_to([3, 3]), "shapes [2, 3] and [3, 3] do not fit"),
         (x.matmul(&x), "matmul: shapes [2, 3] and [2, 3] do not fit"),
+        (x.matmul(&Array::arange(2)), "matmul: shapes [2, 3] and [2] do not fit"),
         (x.bitwise_and(1.5), "bitwise_and: f64 is not supported"),
         (Array::from([1.5f32]) << 1, "bitwise_left_shift: f32 is not supported"),
         (Array::from([1u8]) + 256, "Int(256) does not fit into u8"),

@@ -14,8 +14,23 @@ use crate::{Error, Result};
 /// assert_eq!(shape.size(), 6);
 /// assert_eq!(shape.to_string(), "[2, 3]");
 /// ```
-#[derive(PartialEq, Eq, Hash, Default)]
+#[derive(Eq, Default)]
 pub struct Shape(SmallVec<[usize; 4]>);
+
+impl PartialEq for Shape {
+    #[inline]
+    fn eq(&self, other: &Shape) -> bool {
+        // A few lengths are compared sooner than memcmp is called.
+        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(|(a, b)| a == b)
+    }
+}
+
+impl std::hash::Hash for Shape {
+    #[inline]
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
 
 impl Clone for Shape {
     #[inline]

@@ -15,8 +15,12 @@ pub struct ProfileSession(Mutex<Option<Session>>);
 #[pymethods]
 impl ProfileSession {
     #[new]
-    fn new(name: String) -> ProfileSession {
-        ProfileSession(Mutex::new(Some(building(|| Session::begin(name)))))
+    fn new(name: String, everything: bool) -> ProfileSession {
+        let session = building(|| match everything {
+            true => Session::begin_timing_everything(name),
+            false => Session::begin(name),
+        });
+        ProfileSession(Mutex::new(Some(session)))
     }
 
     /// Ends it and gives what was seen.

@@ -121,12 +121,22 @@ impl Drop for Moving<'_> {
     }
 }
 
+fn slots_of_several(devices: usize, device: Device, slot: Slot) -> Slots {
+    let mut slots = Slots::new();
+    slots.resize_with(devices, Slot::default);
+    slots[device.0] = slot;
+    slots
+}
+
 impl Buffer {
-    fn new(machine: &Arc<Machine>, bytes: usize, device: Device, slot: Slot) -> Buffer {
-        let mut slots = Slots::new();
-        slots.resize_with(machine.backends.len(), Slot::default);
-        slots[device.0] = slot;
-        Buffer {
+    /// Every call of a known plan makes one: it is written where it stays, not copied there.
+    #[inline]
+    fn new(machine: &Arc<Machine>, bytes: usize, device: Device, slot: Slot) -> Arc<Buffer> {
+        let slots = match machine.backends.len() {
+            1 => Slots::from_buf_and_len([slot, Slot::default()], 1),
+            several => slots_of_several(several, device, slot),
+        };
+        Arc::new(Buffer {
             machine: machine.clone(),
             bytes,
             state: Mutex::new(State { slots, moving: false }),
@@ -135,7 +145,7 @@ impl Buffer {
             used: AtomicU64::new(0),
             listed: AtomicBool::new(false),
             overwritten: AtomicU32::new(0),
-        }
+        })
     }
 
     /// Memory on one device whose contents the caller writes before sharing the buffer, and before it drops the pin.
@@ -147,17 +157,16 @@ impl Buffer {
         let block = machine.obtain(device, bytes)?;
         let buffer = Buffer::new(machine, bytes, device, Slot::valid(block));
         if device == Device::HOST {
-            return Ok((Arc::new(buffer), block, None));
+            return Ok((buffer, block, None));
         }
         buffer.pins.store(1, Ordering::Relaxed);
-        let buffer = Arc::new(buffer);
         buffer.list(device);
         Ok((buffer.clone(), block, Some(Pin { buffer })))
     }
 
     /// A buffer whose valid contents a device has.
     pub(crate) fn placed(machine: &Arc<Machine>, device: Device, block: Block) -> Arc<Buffer> {
-        let buffer = Arc::new(Buffer::new(machine, block.bytes, device, Slot::valid(block)));
+        let buffer = Buffer::new(machine, block.bytes, device, Slot::valid(block));
         if device != Device::HOST {
             buffer.list(device);
         }
@@ -255,7 +264,7 @@ impl Buffer {
             return None;
         }
         let slot = Slot { block: Some(block), valid: true, owner: Some(owner) };
-        Some(Arc::new(Buffer::new(machine, block.bytes, Device::HOST, slot)))
+        Some(Buffer::new(machine, block.bytes, Device::HOST, slot))
     }
 
     /// Size in bytes.

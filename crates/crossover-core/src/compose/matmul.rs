@@ -14,6 +14,14 @@ pub fn matmul<B: Build>(b: &mut B, x: &B::Value, y: &B::Value) -> Result<B::Valu
         let why = "both need at least one axis; use multiply for a single value";
         return Err(Error::Shape { op: "matmul", left: left.shape, right: right.shape, why });
     }
+    let (inner, other) =
+        (left.shape[left.shape.rank() - 1], right.shape[right.shape.rank().saturating_sub(2)]);
+    if inner != other {
+        // Said of the shapes that were given: a vector has no second axis.
+        let why =
+            "the last axis of the first must be as long as the last but one of the second, or its only one";
+        return Err(Error::Shape { op: "matmul", left: left.shape, right: right.shape, why });
+    }
     let dtype = left.dtype.promote(right.dtype);
     let (x, y) = (cast(b, x, dtype)?, cast(b, y, dtype)?);
     let (row, column) = (left.shape.rank() == 1, right.shape.rank() == 1);

@@ -13,7 +13,7 @@ use crate::{
     array::PyArray,
     device::{building, computing},
     dtype::Dt,
-    errors::{raise, value_error},
+    errors::{raise, type_error, value_error},
     values::Arr,
 };
 
@@ -152,21 +152,43 @@ fn nn_cross_entropy(logits: Arr, targets: Arr, reduction: &str, ignored: Option<
     PyArray::done(building(|| nn::cross_entropy_with(&logits.0, &targets.0, reduction, ignored)))
 }
 
+/// A layer, some of which can look at a second sequence.
+trait Layer: Module + Send + Sync {
+    fn with_context(&self, _x: &Array, _context: &Array) -> Option<Array> {
+        None
+    }
+}
+
+impl Layer for nn::MultiHeadAttention {
+    fn with_context(&self, x: &Array, context: &Array) -> Option<Array> {
+        Some(self.cross(x, context))
+    }
+}
+
+impl Layer for nn::Embedding {}
+impl Layer for nn::FeedForward {}
+impl Layer for nn::LayerNorm {}
+impl Layer for nn::Linear {}
+impl Layer for nn::Mlp {}
+impl Layer for nn::RmsNorm {}
+impl Layer for nn::Sequential {}
+impl Layer for nn::TransformerLayer {}
+
 /// A layer with named parameters. Called with an array it gives the result.
 #[pyclass(frozen, name = "Layer", module = "crossover.nn")]
 pub struct PyLayer {
     kind: &'static str,
-    module: Arc<Mutex<Box<dyn Module + Send + Sync>>>,
+    module: Arc<Mutex<Box<dyn Layer>>>,
 }
 
 impl PyLayer {
-    fn new(kind: &'static str, module: impl Module + Send + Sync + 'static) -> PyLayer {
+    fn new(kind: &'static str, module: impl Layer + 'static) -> PyLayer {
         PyLayer { kind, module: Arc::new(Mutex::new(Box::new(module))) }
     }
 }
 
 /// A layer that Python holds too: what is done to one is done to the other. No layer can be inside itself, so no lock waits for itself.
-struct Shared(Arc<Mutex<Box<dyn Module + Send + Sync>>>);
+struct Shared(Arc<Mutex<Box<dyn Layer>>>);
 
 impl Module for Shared {
     fn forward(&self, x: &Array) -> Array {
@@ -191,10 +213,18 @@ fn told(error: nn::Error) -> PyErr {
 
 #[pymethods]
 impl PyLayer {
-    /// The result for an array; nothing is computed yet.
-    fn __call__(&self, py: Python<'_>, x: Arr) -> PyResult<PyArray> {
+    /// The result for an array; nothing is computed yet. Attention takes a second one, of keys and values that the first one looks at.
+    #[pyo3(signature = (x, context=None))]
+    fn __call__(&self, py: Python<'_>, x: Arr, context: Option<Arr>) -> PyResult<PyArray> {
         let module = self.module.lock_py_attached(py);
-        PyArray::done(building(|| module.forward(&x.0)))
+        let Some(context) = context else { return PyArray::done(building(|| module.forward(&x.0))) };
+        match building(|| module.with_context(&x.0, &context.0)) {
+            Some(result) => PyArray::done(result),
+            None => Err(type_error(format!(
+                "{} takes one array; only MultiHeadAttention takes a context",
+                self.kind
+            ))),
+        }
     }
 
     /// The parameters by name.
