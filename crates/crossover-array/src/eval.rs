@@ -213,6 +213,8 @@ struct Seen {
     id: NodeId,
     /// How often nodes of the graph use it.
     uses: usize,
+    /// Whether its value is worth keeping if an array still holds it.
+    keep: bool,
 }
 
 impl Ids {
@@ -224,8 +226,8 @@ impl Ids {
         self.many.get_mut(&key)
     }
 
-    fn insert(&mut self, node: &Arc<Node>, id: NodeId) {
-        let entry = (Arc::as_ptr(node), Seen { id, uses: 0 });
+    fn insert(&mut self, node: &Arc<Node>, id: NodeId, keep: bool) {
+        let entry = (Arc::as_ptr(node), Seen { id, uses: 0, keep });
         if self.many.is_empty() && self.few.len() < FEW {
             self.few.push(entry);
             return;
@@ -251,11 +253,20 @@ struct Extractor<'a> {
     inputs: SmallVec<[Arc<Buffer>; 4]>,
     ids: Ids,
     scalars: SmallVec<[(Scalar, NodeId); 8]>,
-    /// Reductions and calls, which are worth keeping if an array still holds them.
-    candidates: SmallVec<[Arc<Node>; 4]>,
+    /// Whether any node is worth keeping.
+    keeps: bool,
     /// Nodes are kept alive here, so that an address stands for one node throughout.
     alive: SmallVec<[Arc<Node>; 16]>,
     stack: SmallVec<[Visit; 8]>,
+}
+
+/// How many of a node's operands, from the first on, it reads from memory. What is looked up is; where may be computed on the way.
+fn stored_operands(op: &Op, operands: usize) -> usize {
+    match op {
+        Op::Take { .. } => 1,
+        _ if op.is_call() => operands,
+        _ => 0,
+    }
 }
 
 /// How often somebody has asked for values that depend on a placeholder.
@@ -293,7 +304,7 @@ pub(crate) fn extract_around(
         inputs: SmallVec::new(),
         ids: Ids::default(),
         scalars: SmallVec::new(),
-        candidates: SmallVec::new(),
+        keeps: false,
         alive: SmallVec::new(),
         stack: SmallVec::new(),
     };
@@ -304,11 +315,11 @@ pub(crate) fn extract_around(
         extractor.graph.output(seen.id);
         outputs.push(target.clone());
     }
-    let Extractor { mut graph, inputs, mut ids, candidates, holes, .. } = extractor;
-    for node in candidates {
-        let &mut Seen { id, uses } = ids.get(&node).expect("candidates were visited");
-        // Reductions and calls that an array still holds are stored anyway; keep them instead of computing them again.
-        let is_held = Arc::strong_count(&node) > uses + 1;
+    let Extractor { mut graph, inputs, mut ids, alive, keeps, holes, .. } = extractor;
+    for node in alive.into_iter().filter(|_| keeps) {
+        let &mut Seen { id, uses, keep } = ids.get(&node).expect("what is alive was visited");
+        // What is stored anyway and what an array still holds is kept instead of computed again.
+        let is_held = keep && Arc::strong_count(&node) > uses + 1;
         if is_held && !targets.iter().any(|target| Arc::ptr_eq(target, &node)) {
             graph.output(id);
             outputs.push(node);
@@ -361,12 +372,16 @@ impl Extractor<'_> {
             return Ok(());
         }
         let state = node.state();
-        let mut worth_keeping = false;
+        // Reductions and calls are stored anyway.
+        let mut keep = false;
         let id = match &*state {
             State::Failed(error) => return Err(error.clone()),
             State::Pending { op: Op::Input { ty, .. }, .. } => self.hole(&node, ty)?,
             State::Pending { op, args } => {
-                worth_keeping = !op.is_view() && !op.is_elementwise();
+                keep = !op.is_view() && !op.is_elementwise();
+                for arg in &args[..stored_operands(op, args.len())] {
+                    self.keep(arg);
+                }
                 let repeats = op.is_elementwise() && node.ty.shape.rank() > 0;
                 let mut operands: SmallVec<[NodeId; 3]> = SmallVec::new();
                 for arg in args {
@@ -391,13 +406,31 @@ impl Extractor<'_> {
             }
         };
         drop(state);
-        self.ids.insert(&node, id);
-        if worth_keeping {
-            self.candidates.push(node);
-        } else {
-            self.alive.push(node);
-        }
+        self.ids.insert(&node, id, keep);
+        self.keeps |= keep;
+        self.alive.push(node);
         Ok(())
+    }
+
+    /// Notes that what an operand shows is stored for whoever uses it: weights that are still a formula are computed once.
+    fn keep(&mut self, arg: &Arg) {
+        let Arg::Node(node) = arg else { return };
+        let mut node = node.clone();
+        loop {
+            let below = match &*node.state() {
+                State::Pending { op, args } if op.is_view() => match args.first() {
+                    Some(Arg::Node(base)) => base.clone(),
+                    _ => return,
+                },
+                State::Pending { op, .. } if op.is_elementwise() => break,
+                _ => return,
+            };
+            node = below;
+        }
+        if let Some(seen) = self.ids.get(&node) {
+            seen.keep = true;
+            self.keeps = true;
+        }
     }
 
     /// An input for a placeholder.

@@ -173,3 +173,35 @@ fn arrays_move_between_runtimes() {
     let y = two.scope(|| (&x * 2.0).to_vec::<f32>().unwrap());
     assert_eq!(y, x.to_vec::<f32>().unwrap().iter().map(|v| v * 2.0).collect::<Vec<_>>());
 }
+
+#[test]
+fn operands_of_products_that_an_array_holds_are_computed_once() {
+    let count = launches(|| {
+        let weights = random::normal::<f32>(&Key::new(1), [4, 4]);
+        let x = Array::from([[1.0f32, 2.0, 3.0, 4.0]]);
+        let first = x.matmul(&weights.t()).to_vec::<f32>()?;
+        for _ in 0..2 {
+            assert_eq!(x.matmul(&weights.t()).to_vec::<f32>()?, first);
+        }
+        Ok(())
+    });
+    assert_eq!(count, 4, "the weights once, and three products");
+}
+
+#[test]
+fn tables_that_an_array_holds_are_computed_once() {
+    let (table, ids) = (random::normal::<f32>(&Key::new(2), [9, 4]), Array::from([3, 8]));
+    let lookup = table.take(&ids, 0);
+    assert!(lookup.graph().unwrap().to_string().contains("random"));
+    lookup.eval().unwrap();
+    assert!(!table.take(&ids, 0).graph().unwrap().to_string().contains("random"));
+}
+
+#[test]
+fn operands_of_products_that_nobody_holds_are_not_kept() {
+    let x = Array::from([[1.0f32, 2.0], [3.0, 4.0]]);
+    let product = x.matmul(&x.exp());
+    assert_eq!(product.graph().unwrap().outputs().len(), 1);
+    let held = x.exp();
+    assert_eq!(x.matmul(&held.t()).graph().unwrap().outputs().len(), 2);
+}
