@@ -1,31 +1,11 @@
 //! Arrays through files: every dtype and layout, mapped memory, damaged files.
 #![allow(unsafe_code, clippy::unwrap_used)]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crossover_array::{Array, Complex, DType, Key, Result, Runtime, io, random, s};
 use crossover_runtime::Error as Kind;
-
-/// A folder that is removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let folder = std::env::temp_dir().join(format!("crossover-array-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        Folder(folder)
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use tempfile::tempdir;
 
 /// Equal dtype, shape and bits.
 #[track_caller]
@@ -50,25 +30,25 @@ fn samples(dtype: DType) -> Vec<Array> {
 
 #[test]
 fn every_dtype_and_layout_comes_back() -> Result<()> {
-    let folder = Folder::new("round");
+    let folder = tempdir().unwrap();
     for dtype in DType::ALL {
         let arrays = samples(dtype);
         for x in &arrays {
-            x.save(folder.file("x.npy"))?;
-            same(&Array::load(folder.file("x.npy"))?, x);
+            x.save(folder.path().join("x.npy"))?;
+            same(&Array::load(folder.path().join("x.npy"))?, x);
             // SAFETY: this folder is ours, and saving replaces the file instead of changing it.
-            same(&unsafe { io::map_npy(folder.file("x.npy")) }?, x);
+            same(&unsafe { io::map_npy(folder.path().join("x.npy")) }?, x);
         }
         let names: Vec<String> = (0..arrays.len()).map(|i| format!("part/{i}")).collect();
         let named: Vec<(&str, &Array)> = names.iter().map(String::as_str).zip(&arrays).collect();
-        io::save_npz(folder.file("x.npz"), &named)?;
-        io::save_npz_compressed(folder.file("y.npz"), &named)?;
+        io::save_npz(folder.path().join("x.npz"), &named)?;
+        io::save_npz_compressed(folder.path().join("y.npz"), &named)?;
         for file in ["x.npz", "y.npz"] {
-            let loaded = io::load_npz(folder.file(file))?;
+            let loaded = io::load_npz(folder.path().join(file))?;
             assert_eq!(loaded.len(), arrays.len());
             named.iter().for_each(|(name, x)| same(&loaded[*name], x));
         }
-        let path = folder.file("x.safetensors");
+        let path = folder.path().join("x.safetensors");
         let saved = io::save_safetensors(&path, &named, &[("dtype", dtype.name())]);
         if dtype == DType::C128 {
             assert!(saved.unwrap_err().to_string().contains("safetensors has no c128"));
@@ -114,8 +94,8 @@ fn special_values_keep_their_bits() -> Result<()> {
 
 #[test]
 fn assigning_to_a_mapped_array_leaves_the_file_alone() -> Result<()> {
-    let folder = Folder::new("assign");
-    let path = folder.file("x.npy");
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("x.npy");
     Array::arange(10).save(&path)?;
     let before = std::fs::read(&path).unwrap();
     // SAFETY: this folder is ours.
@@ -140,8 +120,8 @@ fn assigning_to_a_mapped_array_leaves_the_file_alone() -> Result<()> {
 
 #[test]
 fn mapped_memory_serves_other_runtimes_and_the_whole_graph() -> Result<()> {
-    let folder = Folder::new("map");
-    let path = folder.file("x.npy");
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("x.npy");
     let x = random::normal::<f32>(&Key::new(1), [100, 70]);
     x.save(&path)?;
     // SAFETY: this folder is ours.
@@ -154,8 +134,8 @@ fn mapped_memory_serves_other_runtimes_and_the_whole_graph() -> Result<()> {
 
 #[test]
 fn raw_files_are_checked_before_they_are_mapped() -> Result<()> {
-    let folder = Folder::new("raw");
-    let path = folder.file("x.bin");
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("x.bin");
     std::fs::write(&path, [0u8, 1, 1, 0, 2, 0, 0, 0, 9]).unwrap();
     // SAFETY: this folder is ours, and nothing changes the file.
     unsafe {
@@ -180,8 +160,8 @@ fn raw_files_are_checked_before_they_are_mapped() -> Result<()> {
 
 #[test]
 fn errors_name_the_file_and_the_caller() {
-    let folder = Folder::new("errors");
-    let path = folder.file("x.npy");
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("x.npy");
     std::fs::write(&path, b"\x93NUMPY\x01\x00\xff\xff").unwrap();
     let error = Array::load(&path).unwrap_err();
     assert!(matches!(error.kind(), Kind::Corrupt { format: ".npy", .. }));
@@ -190,19 +170,19 @@ fn errors_name_the_file_and_the_caller() {
     for error in [io::load_npz(&path).unwrap_err(), io::load_safetensors(&path).unwrap_err()] {
         assert!(matches!(error.kind(), Kind::Corrupt { .. }), "{error}");
     }
-    assert!(matches!(Array::load(&folder.0).unwrap_err().kind(), Kind::Io { .. } | Kind::Corrupt { .. }));
+    assert!(matches!(Array::load(folder.path()).unwrap_err().kind(), Kind::Io { .. } | Kind::Corrupt { .. }));
     // An array that carries an error is not saved, and what was there stays.
     let wrong = Array::from([1, 2]).reshape([7]);
     assert!(wrong.save(&path).is_err());
     assert!(io::save_npz(&path, &[("x", &Array::arange(3)), ("wrong", &wrong)]).is_err());
     assert_eq!(std::fs::read(&path).unwrap().len(), 10);
-    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 1);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
 #[test]
 fn memory_is_not_reserved_beyond_the_budget() -> Result<()> {
-    let folder = Folder::new("budget");
-    let path = folder.file("x.npz");
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("x.npz");
     io::save_npz_compressed(&path, &[("x", &Array::zeros::<u8>([8 << 20]))])?;
     assert!(std::fs::metadata(&path).unwrap().len() < 16 << 10);
     let small = Runtime::builder().threads(1).memory_budget(1 << 20).build()?;

@@ -1,12 +1,13 @@
 //! `crossover bench` and `crossover compare`, run as a user runs them.
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Output},
 };
 
 use crossover::profile::bench::Run;
 use serde_json::Value;
+use tempfile::{TempDir, tempdir};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_crossover");
 
@@ -30,30 +31,14 @@ fn json(output: &Output) -> Value {
         .unwrap_or_else(|error| panic!("{error}: {}{}", text(&output.stdout), text(&output.stderr)))
 }
 
-/// A fresh folder, removed when dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("crossover-bench-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder");
-        Folder(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-
-    fn write(&self, name: &str, text: &str) -> String {
-        std::fs::write(self.0.join(name), text).expect("a file");
-        self.path(name)
-    }
+fn path(folder: &TempDir, name: &str) -> String {
+    folder.path().join(name).display().to_string()
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+fn write(folder: &TempDir, name: &str, text: &str) -> String {
+    let path = path(folder, name);
+    std::fs::write(&path, text).expect("a file");
+    path
 }
 
 /// A saved run with every sample so many times as long.
@@ -67,8 +52,8 @@ fn scaled(path: &str, factor: f64, to: &str) {
 
 #[test]
 fn a_run_is_measured_kept_and_compared() {
-    let folder = Folder::new("keep");
-    let saved = folder.path("before.json");
+    let folder = tempdir().expect("a folder");
+    let saved = path(&folder, "before.json");
     let output = crossover(&["bench", "--quick", "--only", "tiny", "--only", "column", "--save", &saved]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(output.stderr.is_empty(), "no progress where nobody watches: {}", text(&output.stderr));
@@ -84,7 +69,7 @@ fn a_run_is_measured_kept_and_compared() {
         assert_eq!(entry.efficiency.contains_key("cpu"), entry.workload != "tiny", "{entry:?}");
     }
 
-    let (slow, fast) = (folder.path("slow.json"), folder.path("fast.json"));
+    let (slow, fast) = (path(&folder, "slow.json"), path(&folder, "fast.json"));
     // However busy the machine is.
     scaled(&saved, 1e6, &slow);
     scaled(&saved, 1e-6, &fast);
@@ -109,11 +94,11 @@ fn a_run_is_measured_kept_and_compared() {
 
 #[test]
 fn saved_runs_of_other_machines_and_damaged_ones_are_refused() {
-    let folder = Folder::new("refuse");
-    let saved = folder.path("here.json");
+    let folder = tempdir().expect("a folder");
+    let saved = path(&folder, "here.json");
     assert!(crossover(&["bench", "--quick", "--times", "--only", "tiny", "--save", &saved]).status.success());
     let there = std::fs::read_to_string(&saved).unwrap().replace("\"threads\": ", "\"threads\": 9");
-    let there = folder.write("there.json", &there);
+    let there = write(&folder, "there.json", &there);
     let told = |arguments: &[&str]| {
         let output = crossover(arguments);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
@@ -123,9 +108,9 @@ fn saved_runs_of_other_machines_and_damaged_ones_are_refused() {
     assert!(refused.contains("not measured under the same conditions (threads: "), "{refused}");
     let forced = crossover(&["compare", &saved, &there, "--force"]);
     assert!(text(&forced.stdout).contains("not the same, threads: "), "{}", text(&forced.stdout));
-    let cut = folder.write("cut.json", &there[..there.len() / 2]);
+    let cut = write(&folder, "cut.json", &there[..there.len() / 2]);
     assert!(told(&["compare", &saved, &cut]).contains("cut.json: this is not JSON"));
-    let foreign = folder.write("foreign.json", "{\"traceEvents\": []}");
+    let foreign = write(&folder, "foreign.json", "{\"traceEvents\": []}");
     assert!(told(&["bench", "--against", &foreign]).contains("Chrome's format"));
     assert!(told(&["compare", &saved, "/no/such/file.json"]).contains("could not read"));
     assert!(told(&["compare", &saved, PROGRAM]).contains("two of a kind"));
@@ -133,8 +118,8 @@ fn saved_runs_of_other_machines_and_damaged_ones_are_refused() {
 
 #[test]
 fn floors_decide_the_status() {
-    let folder = Folder::new("floors");
-    let floors = |name: &str, text: &str| folder.write(name, text);
+    let folder = tempdir().expect("a folder");
+    let floors = |name: &str, text: &str| write(&folder, name, text);
     let run = |file: &str| crossover(&["bench", "--quick", "--only", "tiny", "--require", file]);
     let met = run(&floors("met.toml", "[[floor]]\nwork = \"tiny\"\ncpu_ms = 1000\nmax_error = 1e-3\n"));
     assert!(met.status.success(), "{}{}", text(&met.stdout), text(&met.stderr));
@@ -190,13 +175,14 @@ fn claims_of_seeds_stand_beside_our_figures() {
 #[test]
 fn peers_are_asked_and_what_is_missing_is_said() {
     use std::os::unix::fs::PermissionsExt;
-    let folder = Folder::new("peers");
-    let python = folder.write(
+    let folder = tempdir().expect("a folder");
+    let python = write(
+        &folder,
         "python",
         "#!/bin/sh\necho '{\"found\": {\"numpy\": \"9.9\"}, \"missing\": {\"torch\": \"No module\"}}'\nwhile read line; do echo '{\"numpy\": {\"calls\": 1, \"samples\": [1000.0]}}'; done\n",
     );
     std::fs::set_permissions(&python, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let floors = folder.write("floors.toml", "[[floor]]\nwork = \"tiny\"\nover = { numpy = 2.0 }\n");
+    let floors = write(&folder, "floors.toml", "[[floor]]\nwork = \"tiny\"\nover = { numpy = 2.0 }\n");
     let arguments = ["bench", "--quick", "--times", "--only", "tiny", "--peers", "--python", &python];
     let output = crossover(&[&arguments[..], &["--require", &floors]].concat());
     let report = text(&output.stdout);
@@ -215,8 +201,8 @@ fn programs_and_commands_take_turns() {
     assert!(output.status.success(), "{comparison}");
     assert_eq!(comparison["results"][0]["name"], "tiny n=5");
     assert!(comparison["rounds"].as_u64() >= Some(8), "as many as the risk asks for: {comparison}");
-    let folder = Folder::new("turns");
-    let page = folder.path("page.html");
+    let folder = tempdir().expect("a folder");
+    let page = path(&folder, "page.html");
     let slower = crossover(&["compare", "--command", "true", "sleep 0.1", "--rounds", "2", "--html", &page]);
     assert_eq!(slower.status.code(), Some(1), "{}", text(&slower.stdout));
     assert!(text(&slower.stdout).contains("SLOWER"), "{}", text(&slower.stdout));
@@ -228,8 +214,8 @@ fn programs_and_commands_take_turns() {
 
 #[test]
 fn memory_is_told_by_size_and_by_expression() {
-    let folder = Folder::new("memory");
-    let page = folder.path("memory.html");
+    let folder = tempdir().expect("a folder");
+    let page = path(&folder, "memory.html");
     let output = crossover(&["bench", "memory", "--quick", "--json", "--html", &page]);
     let memory = json(&output);
     let sizes = memory["sizes"].as_array().unwrap();

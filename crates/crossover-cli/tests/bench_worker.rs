@@ -2,9 +2,10 @@
 
 use std::{
     io::{BufRead, BufReader, Write},
-    path::PathBuf,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
+
+use tempfile::{TempDir, tempdir};
 
 struct Worker {
     child: Child,
@@ -39,39 +40,22 @@ impl Worker {
     }
 }
 
-/// A folder of inputs that is removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("crossover-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder");
-        Folder(path)
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) {
-        std::fs::write(self.0.join(name), bytes).expect("a file");
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+fn write(folder: &TempDir, name: &str, bytes: &[u8]) {
+    std::fs::write(folder.path().join(name), bytes).expect("a file");
 }
 
 #[test]
 fn a_workload_is_prepared_run_written_and_dropped() {
-    let folder = Folder::new("worker");
+    let folder = tempdir().expect("a folder");
     let x: Vec<u8> = [0.0f32, 100.0, -100.0, 1.0, 2.0].iter().flat_map(|v| v.to_le_bytes()).collect();
-    folder.write("x.bin", &x);
-    folder.write("inputs.json", br#"{"x": {"dtype": "float32", "shape": [5]}}"#);
+    write(&folder, "x.bin", &x);
+    write(&folder, "inputs.json", br#"{"x": {"dtype": "float32", "shape": [5]}}"#);
     let mut worker = Worker::start();
     assert!(worker.ok("hello").starts_with(concat!("crossover ", env!("CARGO_PKG_VERSION"))));
     assert!(worker.ok("list").split(' ').any(|name| name == "gelu_5"));
-    assert!(!worker.ok(&format!("prepare gelu_5 {}", folder.0.display())).is_empty());
+    assert!(!worker.ok(&format!("prepare gelu_5 {}", folder.path().display())).is_empty());
     assert!(worker.ok("run gelu_5 10").parse::<f64>().is_ok_and(|seconds| seconds > 0.0));
-    let file = folder.0.join("output.bin");
+    let file = folder.path().join("output.bin");
     assert_eq!(worker.ok(&format!("output gelu_5 {}", file.display())), "float32");
     let bytes = std::fs::read(&file).expect("the output");
     let values: Vec<f32> =
@@ -89,8 +73,8 @@ fn planning_and_pi_need_no_inputs() {
     worker.ok("prepare plan_100 /nowhere");
     assert!(worker.ok("run plan_100 20").parse::<f64>().is_ok_and(|seconds| seconds < 1.0));
     worker.ok("prepare pi /nowhere");
-    let folder = Folder::new("pi");
-    let file = folder.0.join("output.bin");
+    let folder = tempdir().expect("a folder");
+    let file = folder.path().join("output.bin");
     assert_eq!(worker.ok(&format!("output pi {}", file.display())), "float64");
     let bytes: [u8; 8] = std::fs::read(&file).expect("the output").try_into().expect("one number");
     assert!((f64::from_le_bytes(bytes) - std::f64::consts::PI).abs() < 0.0026);
@@ -98,9 +82,9 @@ fn planning_and_pi_need_no_inputs() {
 
 #[test]
 fn bad_requests_are_answered_and_leave_the_worker_usable() {
-    let folder = Folder::new("bad");
-    folder.write("inputs.json", br#"{"x": {"dtype": "float32", "shape": [3]}}"#);
-    folder.write("x.bin", &[0; 8]);
+    let folder = tempdir().expect("a folder");
+    write(&folder, "inputs.json", br#"{"x": {"dtype": "float32", "shape": [3]}}"#);
+    write(&folder, "x.bin", &[0; 8]);
     let mut worker = Worker::start();
     for (request, says) in [
         ("fly", "unknown request"),
@@ -108,7 +92,7 @@ fn bad_requests_are_answered_and_leave_the_worker_usable() {
         ("run gelu zero", "above 0"),
         ("run nothing 1", "no workload `nothing`"),
         ("prepare gelu /nowhere", "inputs.json"),
-        (&format!("prepare gelu {}", folder.0.display()), "operand `x`"),
+        (&format!("prepare gelu {}", folder.path().display()), "operand `x`"),
     ] {
         let answer = worker.ask(request);
         assert!(answer.starts_with("error ") && answer.contains(says), "{request}: {answer}");

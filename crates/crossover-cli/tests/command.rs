@@ -8,6 +8,7 @@ use std::{
 
 use crossover::Simd;
 use serde_json::Value;
+use tempfile::{TempDir, tempdir};
 
 fn crossover(arguments: &[&str]) -> Output {
     command(arguments).output().expect("the program starts")
@@ -264,39 +265,22 @@ fn a_reader_that_leaves_early_is_no_error() {
     assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
 }
 
-/// A fresh folder, removed when dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("crossover-cli-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder");
-        Folder(path)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        let path = self.0.join(name);
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        std::fs::write(path, text).expect("a file");
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+fn write(folder: &TempDir, name: &str, text: &str) {
+    let path = folder.path().join(name);
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    std::fs::write(path, text).expect("a file");
 }
 
 #[test]
 fn settings_come_from_the_environment_the_project_and_the_user_in_this_order() {
-    let folder = Folder::new("settings");
-    folder.write("crossover.toml", "threads = 2\nfusion = false\n");
-    folder.write("user/crossover/config.toml", "threads = 5\nfusion = true\n\ngpu = false\n");
+    let folder = tempdir().expect("a folder");
+    write(&folder, "crossover.toml", "threads = 2\nfusion = false\n");
+    write(&folder, "user/crossover/config.toml", "threads = 5\nfusion = true\n\ngpu = false\n");
     let output = command(&["config", "--json"])
-        .current_dir(&folder.0)
+        .current_dir(folder.path())
         .env_remove("CROSSOVER_CONFIG")
         .env_remove("CROSSOVER_DEVICE")
-        .env("XDG_CONFIG_HOME", folder.0.join("user"))
+        .env("XDG_CONFIG_HOME", folder.path().join("user"))
         .env("CROSSOVER_THREADS", "3")
         .output()
         .expect("it starts");
@@ -313,7 +297,7 @@ fn settings_come_from_the_environment_the_project_and_the_user_in_this_order() {
     assert!(device["place"].as_str().is_some_and(|p| p.ends_with("config.toml, line 4")), "{device}");
     assert_eq!(of("eager")["origin"], "default");
     let named = command(&["config"])
-        .env("CROSSOVER_CONFIG", folder.0.join("crossover.toml"))
+        .env("CROSSOVER_CONFIG", folder.path().join("crossover.toml"))
         .output()
         .expect("it starts");
     assert!(text(&named.stdout).contains("crossover.toml, line 1"), "{}", text(&named.stdout));
@@ -321,11 +305,11 @@ fn settings_come_from_the_environment_the_project_and_the_user_in_this_order() {
 
 #[test]
 fn a_wrong_setting_is_an_error_that_names_its_place_and_never_a_panic() {
-    let folder = Folder::new("wrong");
-    folder.write("crossover.toml", "# for this project\nmemory-limit = \"80%\"\n");
+    let folder = tempdir().expect("a folder");
+    write(&folder, "crossover.toml", "# for this project\nmemory-limit = \"80%\"\n");
     let run = |arguments: &[&str]| {
         let output = command(arguments)
-            .current_dir(&folder.0)
+            .current_dir(folder.path())
             .env_remove("CROSSOVER_CONFIG")
             .output()
             .expect("it starts");
@@ -345,16 +329,16 @@ fn a_wrong_setting_is_an_error_that_names_its_place_and_never_a_panic() {
 
 #[test]
 fn top_sees_processes_that_show_themselves() {
-    let folder = Folder::new("top");
+    let folder = tempdir().expect("a folder");
     let top = |arguments: &[&str]| {
-        let output = command(arguments).env("CROSSOVER_CACHE", &folder.0).output().expect("it starts");
+        let output = command(arguments).env("CROSSOVER_CACHE", folder.path()).output().expect("it starts");
         assert!(output.status.success(), "{}", text(&output.stderr));
         text(&output.stdout)
     };
     let alone = top(&["top"]);
     assert!(alone.contains("nobody computes in view") && !alone.contains('\x1b'), "{alone}");
     let mut worker = command(&["bench-worker", "--threads", "1"])
-        .env("CROSSOVER_CACHE", &folder.0)
+        .env("CROSSOVER_CACHE", folder.path())
         .env("CROSSOVER_PROFILING", "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -403,9 +387,9 @@ fn metrics_are_served_to_this_machine_alone() {
         told.contains("other machines") && told.ends_with("allow remote access with --allow-remote\n"),
         "{told}"
     );
-    let folder = Folder::new("metrics");
+    let folder = tempdir().expect("a folder");
     let mut server = command(&["metrics", "--listen", "127.0.0.1:0"])
-        .env("CROSSOVER_CACHE", &folder.0)
+        .env("CROSSOVER_CACHE", folder.path())
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts");
@@ -436,7 +420,7 @@ fn alert_rules_are_printed() {
 
 #[test]
 fn files_that_are_no_traces_are_told_apart() {
-    let folder = Folder::new("foreign");
+    let folder = tempdir().expect("a folder");
     for (name, bytes, want) in [
         ("packed.json", &b"\x1f\x8b\x08\x00"[..], "packed by gzip: unpack it first"),
         ("chrome.json", b"{\"traceEvents\": []}", "a trace in Chrome's format"),
@@ -444,7 +428,7 @@ fn files_that_are_no_traces_are_told_apart() {
         ("new.json", b"{\"format\": \"crossover-trace\", \"version\": 2}", "use a newer crossover"),
         ("empty.json", b"", "this is not JSON: EOF"),
     ] {
-        let path = folder.0.join(name);
+        let path = folder.path().join(name);
         std::fs::write(&path, bytes).expect("it can be written");
         let output = command(&["report", &path.display().to_string()]).output().expect("it starts");
         let told = text(&output.stderr);

@@ -140,7 +140,7 @@ impl<'a> Accumulator<'a> {
                     let at = self.slot(0);
                     let folded = self.reduction.partial == Some(self.reduction.from);
                     let n = if folded { 1 } else { tile.count };
-                    rows(from, at, 1, n, self.reduction.ahead);
+                    rows(from, at, 1, n);
                     self.count_entry(0);
                 }
                 (Combine::Ordered { .. }, false) => self.push_rows(from, tile),
@@ -148,7 +148,7 @@ impl<'a> Accumulator<'a> {
                     let (mut best, mut index) = ([0u64; 2], 0i64);
                     if self.done > 0 {
                         // Most chunks hold nothing better, and nobody asks where in them their extreme is.
-                        value(from, best.as_mut_ptr().cast(), 1, tile.count, 0);
+                        value(from, best.as_mut_ptr().cast(), 1, tile.count);
                         self.candidate(merge, best.as_ptr().cast(), &BETTER, false);
                         if *self.results.cast::<i64>() != BETTER {
                             return;
@@ -177,10 +177,10 @@ impl<'a> Accumulator<'a> {
     /// # Safety
     /// `from` holds the elements; ranges come in order.
     pub unsafe fn push_run(&mut self, from: *const u8, n: usize) {
-        // Chunks reduced by one call; their results wait here. Enough that two halves of them are far apart.
+        // Chunks reduced by one call; their results wait here.
         const ABREAST: usize = 256;
         let Combine::Ordered { rows, .. } = self.reduction.combine else { return };
-        let (size, ahead) = (self.reduction.dtype.size(), self.reduction.ahead);
+        let size = self.reduction.dtype.size();
         let mut results = [const { MaybeUninit::<u128>::uninit() }; ABREAST];
         let mut done = 0;
         while done < n {
@@ -189,7 +189,11 @@ impl<'a> Accumulator<'a> {
             // SAFETY: the chunks lie inside the run; a result has at most 16 bytes; each has its slot.
             unsafe {
                 let results = results.as_mut_ptr().cast::<u8>();
-                rows(from.add(done * size), results, chunks, length, ahead);
+                let from = from.add(done * size);
+                match self.reduction.chunks {
+                    Some(f) => f([from.cast_mut(), results].as_ptr(), chunks, length),
+                    None => rows(from, results, chunks, length),
+                }
                 for i in 0..chunks {
                     ptr::copy_nonoverlapping(results.add(i * size), self.slot(0), size);
                     self.count_entry(0);
@@ -238,7 +242,7 @@ impl<'a> Accumulator<'a> {
         unsafe {
             let from = self.levels.add(level * CHUNK * 16);
             let to = self.slot(level + 1);
-            rows(from, to, 1, n, 0);
+            rows(from, to, 1, n);
             self.count_entry(level + 1);
         }
     }
@@ -399,7 +403,7 @@ impl<'a> Accumulator<'a> {
                 for c in 0..chunks {
                     let mut value = [0u64; 2];
                     let length = CHUNK.min(n - c * CHUNK);
-                    rows(self.results.add(c * CHUNK * size), value.as_mut_ptr().cast(), 1, length, 0);
+                    rows(self.results.add(c * CHUNK * size), value.as_mut_ptr().cast(), 1, length);
                     ptr::copy_nonoverlapping(value.as_ptr().cast(), self.results.add(c * size), size);
                 }
                 n = chunks;

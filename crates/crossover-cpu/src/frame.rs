@@ -233,8 +233,8 @@ impl<'a> Frame<'a> {
                     Instr::Rows { f, from, out, .. } => {
                         f(self.register(from), self.register(out), self.tile.rows, self.tile.columns)
                     }
-                    Instr::Reduce { f, from, out, ahead, .. } => {
-                        f(self.register(from), self.register(out), self.tile.rows, self.tile.columns, ahead)
+                    Instr::Reduce { f, from, out, .. } => {
+                        f(self.register(from), self.register(out), self.tile.rows, self.tile.columns)
                     }
                     Instr::ArgRows { f, from, best, out } => f(
                         self.register(from),

@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// Pieces of work per thread: enough to even out differences, few enough that claiming them costs nothing.
-const PIECES: usize = 8;
+pub const PIECES: usize = 8;
 /// Shortest piece worth claiming, in nanoseconds.
 const PIECE: f64 = 10_000.0;
 /// Bytes of a stage's results that threads of one unit share.

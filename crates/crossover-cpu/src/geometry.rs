@@ -22,6 +22,8 @@ use crate::window::{View, merge};
 pub const TILE: usize = CHUNK;
 /// Rows at least this long get tiles of their own; below, several share a tile so that calls amortise.
 pub const LONG: usize = 192;
+/// How many times longer a tile is at most where none of its values is kept.
+const STRETCH: usize = 64;
 /// Elements of a tile with an operand that jumps from cache line to cache line.
 const JUMPS: usize = 64;
 /// Longest row whose intermediate values are kept between phases.
@@ -323,6 +325,16 @@ impl Geometry {
         self.line_dims = SmallVec::new();
         self.flat = self.outer * self.columns;
         self.tile = rows * self.columns;
+    }
+
+    /// Makes tiles longer where no value of one has to stay in the first-level cache, as long as every one of
+    /// `pieces` has several: a loop that goes on reads memory better than one that starts again every few lines.
+    pub fn stretch(&mut self, pieces: usize) {
+        let most = (self.lines() * self.flat).div_ceil(4 * pieces.max(1));
+        let times = (most / TILE).min(STRETCH);
+        if times > 1 && !self.lines_first {
+            self.tile = even(self.flat, times * TILE).next_multiple_of(64).min(self.flat);
+        }
     }
 }
 

@@ -12,10 +12,13 @@ use crossover_runtime::{Error, Result};
 use crate::{
     backend::Thresholds,
     emit::{Emitter, Place},
+    fused::PIECES,
     geometry::{Geometry, LONG, Merged, Mode, cut},
     grouping, join,
     native::{self, Code, Context, TileRows},
-    program::{Access, FrameLayout, Home, Moving, Program, Reduction, Reg, Source, Stage, Step},
+    program::{
+        Access, Count, FrameLayout, Home, Instr, Moving, Program, Reduction, Reg, Source, Stage, Step,
+    },
     tile::Tiles,
     window::Form,
 };
@@ -123,7 +126,7 @@ pub fn lower(fused: &Fused, options: Options) -> Result<Program> {
     let g = &lowering.geometry;
     lowering.split =
         threads > 1 && cost > options.thresholds.parallel && g.mode != Mode::Inline && g.units() < threads;
-    lowering.build(cost, native.then_some(options.thresholds.stream))
+    lowering.build(cost, native.then_some(options.thresholds.stream), threads * PIECES)
 }
 
 impl<'a> Lowering<'a> {
@@ -300,8 +303,9 @@ impl<'a> Lowering<'a> {
         self.fused.space.size() as f64 * (steps + memory)
     }
 
-    /// `stream` is the size from which results go past the caches, where machine code is made.
-    fn build(self, cost: f64, stream: Option<usize>) -> Result<Program> {
+    /// `stream` is the size from which results go past the caches, where machine code is made; `pieces` how many threads
+    /// take at a time.
+    fn build(self, cost: f64, stream: Option<usize>, pieces: usize) -> Result<Program> {
         let split = self.split;
         let kept = if split { None } else { self.geometry.kept() };
         let plan = if self.geometry.mode == Mode::Inline { Vec::new() } else { self.plan(kept) };
@@ -313,7 +317,7 @@ impl<'a> Lowering<'a> {
             emitter.stages(&plan, kept)?
         };
         let Emitter { lowering, places, scalars, prologue, persistent, slots, slot_bytes, .. } = emitter;
-        let Lowering { geometry, accesses, tiles, .. } = lowering;
+        let Lowering { mut geometry, accesses, tiles, .. } = lowering;
         for stage in &mut stages {
             let run = |r: &Reduction| {
                 let place = places[r.from as usize];
@@ -322,8 +326,10 @@ impl<'a> Lowering<'a> {
             stage.direct =
                 geometry.mode == Mode::Rows && stage.body.is_empty() && stage.reductions.iter().all(run);
         }
-        fetch_ahead(&mut stages, &|reg| is_far(reg, &geometry, &accesses, &places));
         let code = stream.and_then(|far| compile(&mut stages, &geometry, &accesses, &places, far));
+        if prologue.is_empty() && is_one_loop(&geometry, &stages) {
+            geometry.stretch(pieces);
+        }
         let is_local = |reg: Reg| matches!(places[reg as usize], Place::Slot(_));
         stages.iter_mut().for_each(|stage| join::stage(stage, tiles, &is_local));
         finish(
@@ -434,6 +440,13 @@ fn price_of(cost: Cost, dtype: DType) -> f64 {
     }
 }
 
+/// Whether a kernel is one loop of machine code from its operands to its results, with nothing in between.
+fn is_one_loop(geometry: &Geometry, stages: &[Stage]) -> bool {
+    let [Stage { body, .. }] = stages else { return false };
+    let one = matches!(body[..], [Instr::Native { count: Count::Full, .. }]);
+    one && geometry.mode == Mode::Inline && !geometry.grouped && geometry.reduce == 1
+}
+
 /// Turns runs of elementwise instructions into machine code that writes results of `far` bytes past the caches; whether any are.
 fn compile(
     stages: &mut [Stage],
@@ -451,14 +464,16 @@ fn compile(
         _ => false,
     };
     let is_local = |reg: Reg| matches!(places[reg as usize], Place::Slot(_));
+    // Rows that lie apart: the processor does not see from one where the next will be. What is read from front to
+    // back it fetches better by itself.
     let ahead = |reg: Reg| match places[reg as usize] {
-        _ if !is_far(reg, geometry, accesses, places) => 0,
-        // The lines that come next are those of later rows.
-        Place::Stream { access, .. } if geometry.pitched => {
-            let pitch = accesses[access as usize].line.last().copied().unwrap_or(0);
+        Place::Stream { access, step: Step::Full(size), .. } if geometry.pitched => {
+            let Access { source, line, .. } = &accesses[access as usize];
+            let far = matches!(source, Source::Input(_)) && points.saturating_mul(size) > NEAR;
+            let pitch = line.last().filter(|_| far).copied().unwrap_or(0);
             i32::try_from(pitch.saturating_mul(ROWS_AHEAD)).unwrap_or(0)
         }
-        _ => AHEAD as i32,
+        _ => 0,
     };
     let rows = match geometry.mode {
         Mode::Inline if geometry.columns >= LONG => TileRows::Whole,
@@ -478,7 +493,7 @@ fn finish(
     accesses: Vec<Access>,
     places: Vec<Place>,
     scalars: Vec<crate::program::ScalarSlot>,
-    prologue: Vec<crate::program::Instr>,
+    prologue: Vec<Instr>,
     stages: Vec<Stage>,
     code: Option<(Code, bool)>,
     persistent: usize,
@@ -542,39 +557,8 @@ fn finish(
 /// Rows between what is read and what is fetched, where rows lie apart.
 const ROWS_AHEAD: isize = 8;
 
-/// Bytes between what is read and what is fetched: enough for the latency of memory at the speed of one core.
-const AHEAD: usize = 8 << 10;
-
-/// Whether a register reads an operand in order that is larger than the second-level cache.
-fn is_far(reg: Reg, geometry: &Geometry, accesses: &[Access], places: &[Place]) -> bool {
-    const NEAR: usize = 1 << 20;
-    match places[reg as usize] {
-        Place::Stream { access, step: Step::Full(size), .. } => {
-            let input = matches!(accesses[access as usize].source, Source::Input(_));
-            let points = geometry.lines().saturating_mul(geometry.flat);
-            input && points.saturating_mul(size) > NEAR && !geometry.lines_first
-        }
-        _ => false,
-    }
-}
-
-/// Lets reductions fetch ahead what they read from far away.
-fn fetch_ahead(stages: &mut [Stage], far: &dyn Fn(Reg) -> bool) {
-    for stage in stages {
-        for instruction in &mut stage.body {
-            if let crate::program::Instr::Reduce { from, ahead, .. } = instruction
-                && far(*from)
-            {
-                *ahead = AHEAD;
-            }
-        }
-        for reduction in &mut stage.reductions {
-            if far(reduction.from) && reduction.pitch.is_none() {
-                reduction.ahead = AHEAD;
-            }
-        }
-    }
-}
+/// Bytes of an operand that stays in the second-level cache.
+const NEAR: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {

@@ -163,14 +163,13 @@ pub enum Instr {
         from: Reg,
         out: Reg,
     },
-    /// Reduces the rows of a tile, fetching lines so many bytes ahead.
+    /// Reduces the rows of a tile.
     Reduce {
         f: ReduceFn,
         op: ReduceOp,
         dtype: DType,
         from: Reg,
         out: Reg,
-        ahead: usize,
     },
     /// Positions of extremes of the rows of a tile; `best` is scratch for their values.
     ArgRows {
@@ -237,10 +236,11 @@ pub struct Reduction {
     /// Bytes from row to row of the tile, where it is read in place; otherwise rows follow each other.
     pub pitch: Option<isize>,
     pub out: Reg,
-    /// How many bytes ahead lines are fetched.
-    pub ahead: usize,
     /// Where the body of the stage can put what a tile reduces to; it does where that is `from`.
     pub partial: Option<Reg>,
+    /// Reduces chunks of a row that follow each other: a table of where they are and where their results go, how
+    /// many, the elements of each.
+    pub chunks: Option<NativeRowsFn>,
 }
 
 /// One pass over a unit.

@@ -183,6 +183,63 @@ fn every_op_is_the_same_in_tiles_and_in_machine_code() {
     }
 }
 
+#[test]
+fn long_tiles_are_the_same_in_tiles_and_in_machine_code() {
+    let backends = backends();
+    let dice = &mut Dice::new(13);
+    for (op, dtype) in [(MapOp::BitwiseXor, DType::U8), (MapOp::Add, DType::F32), (MapOp::Less, DType::F64)] {
+        for (n, lines) in [(300_001, 1), (100_003, 3)] {
+            let mut fused = single(op, dtype, n, false);
+            let apart = n as isize + 5;
+            if lines > 1 {
+                fused.space.outer = [lines, n][..].into();
+                fused.loads[0].window.strides = [apart, 1][..].into();
+                fused.loads[1].window.strides = [0, 1][..].into();
+                fused.stores[0].window.strides = [n as isize, 1][..].into();
+            }
+            let mut inputs = Vec::new();
+            for _ in 0..2 {
+                let mut bytes = vec![0; lines * apart as usize * dtype.size()];
+                bytes.chunks_mut(dtype.size()).for_each(|slot| value(dice, dtype).write_to(slot));
+                inputs.push(bytes);
+            }
+            let outputs = vec![vec![0xA5; lines * n * op.result(dtype).unwrap().size()]];
+            let case = Case { fused, inputs, outputs, scalars: Vec::new() };
+            check(&case, &backends, &format!("{op} of {lines} × {n} {dtype}"));
+        }
+    }
+}
+
+/// Rows of `n` elements reduced as they are.
+fn plain_rows(op: ReduceOp, dtype: DType, rows: usize, n: usize) -> Fused {
+    let mut fused = reduced_rows(op, dtype, rows, n);
+    fused.steps.truncate(3);
+    fused.stores.truncate(1);
+    fused
+}
+
+#[test]
+fn every_reduction_of_rows_in_memory_is_the_same_in_tiles_and_in_machine_code() {
+    let backends = backends();
+    let dice = &mut Dice::new(17);
+    for op in ReduceOp::ALL.into_iter().filter(|op| !op.is_arg()) {
+        for dtype in DType::ALL.into_iter().filter(|&d| op.dtypes().contains(d) && !d.is_half()) {
+            if dtype == DType::Bool || dtype.is_complex() {
+                continue;
+            }
+            for n in [1025, 2048, 9_999] {
+                let rows = 3;
+                let mut bytes = vec![0; rows * n * dtype.size()];
+                bytes.chunks_mut(dtype.size()).for_each(|slot| value(dice, dtype).write_to(slot));
+                let fused = plain_rows(op, dtype, rows, n);
+                let outputs = vec![vec![0xA5; rows * dtype.size()]];
+                let case = Case { fused, inputs: vec![bytes], outputs, scalars: Vec::new() };
+                check(&case, &backends, &format!("{op} of {n} {dtype}"));
+            }
+        }
+    }
+}
+
 /// Rows of `n` elements reduced as they are and after a map, and the map's values.
 fn reduced_rows(op: ReduceOp, dtype: DType, rows: usize, n: usize) -> Fused {
     let window = |strides: [isize; 2]| Window { offset: 0, strides: strides[..].into() };

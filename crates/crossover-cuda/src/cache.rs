@@ -324,28 +324,14 @@ fn refresh(path: &Path) {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use tempfile::tempdir;
+
     use super::*;
-
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Folder {
-            let path = std::env::temp_dir().join(format!("crossover-{name}-{}", std::process::id()));
-            let _ = fs::remove_dir_all(&path);
-            Folder(path)
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
 
     #[test]
     fn every_damaged_byte_is_found_and_a_new_entry_repairs_it() {
-        let folder = Folder::new("damage");
-        let cache = KernelCache::new(&folder.0);
+        let folder = tempdir().unwrap();
+        let cache = KernelCache::new(folder.path());
         cache.store("key", b"some machine code");
         let path = cache.path("key");
         let whole = fs::read(&path).unwrap();
@@ -366,8 +352,8 @@ mod tests {
 
     #[test]
     fn an_entry_of_another_key_with_the_same_name_is_not_used() {
-        let folder = Folder::new("collision");
-        let cache = KernelCache::new(&folder.0);
+        let folder = tempdir().unwrap();
+        let cache = KernelCache::new(folder.path());
         cache.store("one", b"1");
         fs::rename(cache.path("one"), cache.path("two")).unwrap();
         assert_eq!(cache.find("two"), None);
@@ -375,8 +361,8 @@ mod tests {
 
     #[test]
     fn the_limit_removes_what_was_used_longest_ago() {
-        let folder = Folder::new("limit");
-        let cache = KernelCache::new(&folder.0).limit(4000);
+        let folder = tempdir().unwrap();
+        let cache = KernelCache::new(folder.path()).limit(4000);
         for i in 0..10u64 {
             let key = format!("key {i}");
             cache.store(&key, &[7; 500]);
@@ -386,26 +372,26 @@ mod tests {
         cache.shrink();
         let left: Vec<bool> = (0..10).map(|i| cache.path(&format!("key {i}")).exists()).collect();
         assert!(left[9] && left[8] && !left[0] && !left[1], "{left:?}");
-        let bytes: u64 = fs::read_dir(&folder.0).unwrap().map(|e| e.unwrap().metadata().unwrap().len()).sum();
+        let bytes: u64 =
+            fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().metadata().unwrap().len()).sum();
         assert!(bytes <= 3000, "{bytes}");
     }
 
     #[test]
     fn a_folder_that_cannot_be_made_is_tolerated() {
-        let folder = Folder::new("blocked");
-        fs::write(&folder.0, "a file where the folder should be").unwrap();
-        let cache = KernelCache::new(folder.0.join("kernels"));
+        let folder = tempdir().unwrap();
+        fs::write(folder.path().join("file"), "where a folder should be").unwrap();
+        let cache = KernelCache::new(folder.path().join("file/kernels"));
         cache.store("key", b"code");
         assert_eq!((cache.find("key"), cache.counts().refused), (None, 1));
-        fs::remove_file(&folder.0).unwrap();
     }
 
     #[test]
     fn many_writers_of_one_entry_leave_a_whole_one() {
-        let folder = Folder::new("writers");
+        let folder = tempdir().unwrap();
         std::thread::scope(|scope| {
             for i in 0..8u8 {
-                let path = &folder.0;
+                let path = folder.path();
                 scope.spawn(move || {
                     let cache = KernelCache::new(path);
                     for _ in 0..50 {
@@ -417,6 +403,6 @@ mod tests {
                 });
             }
         });
-        assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

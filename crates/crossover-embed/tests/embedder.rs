@@ -11,6 +11,7 @@ use crossover_runtime::{
     Backend, Executor, Machine, Placement,
     sim::{SimDevice, SimOptions},
 };
+use tempfile::tempdir;
 
 fn tokens(batch: usize, length: usize, vocabulary: i64) -> Array {
     (Array::arange((batch * length) as i64) * 7919 % vocabulary).reshape([batch, length])
@@ -87,26 +88,10 @@ fn other_vocabularies_and_widths_keep_what_they_can() {
     }
 }
 
-struct Folder(std::path::PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("crossover-embed-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).ok();
-    }
-}
-
 #[test]
 fn files_hold_embedders() {
-    let folder = Folder::new("save");
-    let path = folder.0.join("embedder.safetensors");
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("embedder.safetensors");
     let mut config = EmbedConfig::new(30, 8).relative(2).precision(Precision::MixedBf16).temperature(0.3);
     (config.base, config.phase, config.seed) = (123.456, 0.1, u64::MAX);
     let embedder = Embedder::new(config).unwrap();
@@ -123,8 +108,8 @@ fn files_hold_embedders() {
 
 #[test]
 fn tables_in_files_give_rows_and_count() {
-    let folder = Folder::new("table");
-    let path = folder.0.join("table");
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("table");
     let parts: Vec<Array> = (0..5)
         .map(|part| (Array::arange(1000 * 16) + part * 16_000).reshape([1000, 16]).astype(DType::F32))
         .collect();
@@ -163,8 +148,8 @@ fn simulated(capacity: usize) -> (Runtime, SimDevice) {
 
 #[test]
 fn a_device_keeps_the_rows_in_use() {
-    let folder = Folder::new("hot");
-    let path = folder.0.join("table");
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("table");
     let whole = Array::arange(5000 * 16).reshape([5000, 16]).astype(DType::F32);
     let rows = whole.to_vec::<f32>().unwrap();
     Table::write(&path, [whole]).unwrap();
@@ -215,8 +200,8 @@ fn a_device_keeps_the_rows_in_use() {
 
 #[test]
 fn damaged_tables_are_found() {
-    let folder = Folder::new("damage");
-    let path = folder.0.join("table");
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("table");
     let rows = Array::arange(4000 * 32).reshape([4000, 32]).astype(DType::F32);
     Table::write(&path, [rows.clone()]).unwrap();
     let good = std::fs::read(&path).unwrap();

@@ -4,6 +4,7 @@
 
 use crossover_array::Array;
 use crossover_embed::{EmbedConfig, Embedder, Error, Padding, TextEmbedder, Tokenizer};
+use tempfile::tempdir;
 
 const TEXTS: [&str; 4] = [
     "The lattice has a size along each axis, and the last coordinate is the fastest.",
@@ -14,22 +15,6 @@ const TEXTS: [&str; 4] = [
 
 fn trained() -> Tokenizer {
     Tokenizer::train(&TEXTS, 320, &["<pad>", "<start>", "<end>"]).unwrap()
-}
-
-struct Folder(std::path::PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("crossover-tokenizer-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).ok();
-    }
 }
 
 #[test]
@@ -106,19 +91,19 @@ fn mistakes_are_named() {
     assert!(matches!(tokenizer.clone().padding(Padding::Longest, "<none>"), Err(Error::Config { .. })));
     assert!(matches!(Tokenizer::train(&TEXTS, 100, &[]), Err(Error::Config { setting: "vocabulary", .. })));
     assert!(matches!(Tokenizer::from_json("{}"), Err(Error::Tokenizer { .. })));
-    let folder = Folder::new("mistakes");
-    assert!(matches!(Tokenizer::load(folder.0.join("none")), Err(Error::Io { .. })));
-    std::fs::write(folder.0.join("tokenizer.json"), "[1, 2").unwrap();
-    assert!(matches!(Tokenizer::load(&folder.0), Err(Error::Corrupt { .. })));
+    let folder = tempdir().unwrap();
+    assert!(matches!(Tokenizer::load(folder.path().join("none")), Err(Error::Io { .. })));
+    std::fs::write(folder.path().join("tokenizer.json"), "[1, 2").unwrap();
+    assert!(matches!(Tokenizer::load(folder.path()), Err(Error::Corrupt { .. })));
 }
 
 #[test]
 fn a_folder_holds_tokenizer_embedder_and_configuration() {
-    let folder = Folder::new("folder");
+    let folder = tempdir().unwrap();
     let tokenizer = trained().padding(Padding::Longest, "<pad>").unwrap();
     let config = EmbedConfig::new(tokenizer.vocabulary(), 12).temperature(0.5).relative(2);
     let model = TextEmbedder::new(tokenizer.clone(), Embedder::new(config.clone()).unwrap()).unwrap();
-    let path = folder.0.join("a").join("model");
+    let path = folder.path().join("a").join("model");
     model.save(&path).unwrap();
     let again = TextEmbedder::load(&path).unwrap();
     assert_eq!(again.embedder().config(), &config);

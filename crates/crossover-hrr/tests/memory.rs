@@ -1,27 +1,9 @@
 //! Memories that grow, come back and are used where they lie.
 #![allow(clippy::unwrap_used)]
 
-use std::path::PathBuf;
-
 use crossover_array::{Array, DType, Key};
 use crossover_hrr::{Error, ItemMemory, Model, Space};
-
-/// A folder of its own for each test, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("crossover-hrr-{name}-{}", std::process::id()));
-        std::fs::remove_dir_all(&path).ok();
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).ok();
-    }
-}
+use tempfile::{TempDir, tempdir};
 
 fn names(range: std::ops::Range<usize>) -> Vec<String> {
     range.map(|i| format!("item {i}")).collect()
@@ -32,9 +14,9 @@ fn bytes(x: &Array) -> Vec<u8> {
 }
 
 #[allow(unsafe_code)]
-fn mapped(folder: &Folder) -> ItemMemory {
+fn mapped(folder: &TempDir) -> ItemMemory {
     // SAFETY: nobody else knows this folder.
-    unsafe { ItemMemory::map(&folder.0) }.unwrap()
+    unsafe { ItemMemory::map(folder.path()) }.unwrap()
 }
 
 #[test]
@@ -47,13 +29,13 @@ fn mapped_memories_are_opened_ones() {
         (Model::Bsc, DType::Bool),
     ] {
         let space = Space::new(model, 48).unwrap().with_dtype(dtype).unwrap();
-        let folder = Folder::new(&format!("mapped-{model}-{dtype}"));
+        let folder = tempdir().unwrap();
         let mut memory = ItemMemory::new(space.clone());
         // More than a block, in two operations.
         memory.add_all(&names(0..1500)).unwrap();
-        memory.save(&folder.0).unwrap();
+        memory.save(folder.path()).unwrap();
         memory.add_all(&names(1500..1600)).unwrap();
-        memory.save(&folder.0).unwrap();
+        memory.save(folder.path()).unwrap();
         let mut found = mapped(&folder);
         assert_eq!(found.names(), memory.names());
         assert_eq!(bytes(&found.vectors()), bytes(&memory.vectors()), "{model} {dtype}");
@@ -68,29 +50,29 @@ fn mapped_memories_are_opened_ones() {
         // It grows, and what is new is appended to the store.
         found.add("new").unwrap();
         assert_eq!(found.query(&space.named("new").unwrap(), 0.5).unwrap()[0].as_ref().unwrap().name, "new");
-        found.save(&folder.0).unwrap();
+        found.save(folder.path()).unwrap();
         found.remove("item 7").unwrap();
-        found.save(&folder.0).unwrap();
+        found.save(folder.path()).unwrap();
         let again = mapped(&folder);
         assert_eq!((again.len(), again.contains("item 7"), again.contains("new")), (1600, false, true));
-        assert_eq!(bytes(&again.vectors()), bytes(&ItemMemory::open(&folder.0).unwrap().vectors()));
+        assert_eq!(bytes(&again.vectors()), bytes(&ItemMemory::open(folder.path()).unwrap().vectors()));
     }
 }
 
 #[test]
 fn a_damaged_store_is_not_mapped() {
-    let folder = Folder::new("damaged");
+    let folder = tempdir().unwrap();
     let mut memory = ItemMemory::new(Space::new(Model::Hrr, 16).unwrap());
     memory.add_all(&names(0..20)).unwrap();
-    memory.save(&folder.0).unwrap();
-    let segment = folder.0.join("000001.safetensors");
+    memory.save(folder.path()).unwrap();
+    let segment = folder.path().join("000001.safetensors");
     let mut all = std::fs::read(&segment).unwrap();
     let middle = all.len() / 2;
     all[middle] ^= 4;
     std::fs::write(&segment, all).unwrap();
     // SAFETY: nobody else knows this folder.
     #[allow(unsafe_code)]
-    let error = unsafe { ItemMemory::map(&folder.0) }.unwrap_err();
+    let error = unsafe { ItemMemory::map(folder.path()) }.unwrap_err();
     assert!(matches!(error, Error::Corrupt { .. }), "{error}");
 }
 

@@ -411,7 +411,7 @@ impl<'a> Emitter<'a> {
                 } else {
                     let f = (tiles.rows)(op, dtype, self.lowering.geometry.columns)
                         .ok_or_else(|| missing(op, dtype))?;
-                    list.out.push(Instr::Reduce { f, op, dtype, from, out, ahead: 0 });
+                    list.out.push(Instr::Reduce { f, op, dtype, from, out });
                 }
                 out
             }

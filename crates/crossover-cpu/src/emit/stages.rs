@@ -126,6 +126,6 @@ impl Emitter<'_> {
         self.value[r] = Some(out);
         let chunks = self.lowering.geometry.mode == Mode::Rows && !op.is_arg();
         let partial = chunks.then(|| self.permanent(dtype.size()));
-        Ok(Reduction { op, dtype, combine, from, pitch, out, ahead: 0, partial })
+        Ok(Reduction { op, dtype, combine, from, pitch, out, partial, chunks: None })
     }
 }

@@ -15,7 +15,8 @@ use crate::program::{Combine, Count, Instr, Reduction, Reg, Rows, Stage, What};
 pub struct Context<'a> {
     /// Whether a register is a place of one tile, which nothing outside the list reads.
     pub is_local: &'a dyn Fn(Reg) -> bool,
-    /// How many bytes ahead of what is read through a register lines are fetched; 0 for none.
+    /// How many bytes ahead of what is read through a register lines are fetched; 0 where the processor does so by
+    /// itself.
     pub ahead: &'a dyn Fn(Reg) -> i32,
     /// Whether what is written through a register should go past the caches.
     pub streams: &'a dyn Fn(Reg) -> bool,
@@ -66,7 +67,13 @@ struct Run {
 pub fn replace(stages: &mut [Stage], context: &Context<'_>) -> Option<Code> {
     let mut asm = Assembler::default();
     let mut plans: Vec<Vec<Found>> = Vec::new();
-    for stage in stages.iter_mut() {
+    let mut runs = Vec::new();
+    for (number, stage) in stages.iter_mut().enumerate() {
+        if stage.direct {
+            for (i, reduction) in stage.reductions.iter().enumerate() {
+                runs.extend(plan_chunks(reduction, context, &mut asm).map(|offset| (number, i, offset)));
+            }
+        }
         if let (TileRows::Chunk, [reduction]) = (context.rows, &mut stage.reductions[..])
             && let Some(found) = plan_folded(&stage.body, reduction, context, &mut asm)
         {
@@ -76,10 +83,17 @@ pub fn replace(stages: &mut [Stage], context: &Context<'_>) -> Option<Code> {
         let reduced: Vec<Reg> = stage.reductions.iter().map(|r| r.from).collect();
         plans.push(plan(&stage.body, &reduced, context, &mut asm));
     }
-    if plans.iter().all(Vec::is_empty) {
+    if plans.iter().all(Vec::is_empty) && runs.is_empty() {
         return None;
     }
     let code = Code::new(&asm.finish()?)?;
+    for (stage, reduction, offset) in runs {
+        let at = code.at(offset);
+        // SAFETY: a whole function of this signature starts there.
+        #[allow(unsafe_code)]
+        let f = unsafe { std::mem::transmute::<*const u8, NativeRowsFn>(at) };
+        stages[stage].reductions[reduction].chunks = Some(f);
+    }
     for (stage, plan) in stages.iter_mut().zip(plans) {
         for Found { start, end, offset, count, rows } in plan.into_iter().rev() {
             let at = code.at(offset);
@@ -121,7 +135,7 @@ fn plan_folded(
         return None;
     }
     let mut longer = list.to_vec();
-    longer.push(Instr::Reduce { f, op, dtype, from, out, ahead: 0 });
+    longer.push(Instr::Reduce { f, op, dtype, from, out });
     let before = asm.lengths();
     let mut found = plan(&longer, &[], context, asm);
     let Some(last) = found.last_mut().filter(|f| f.end == longer.len() && f.start < list.len()) else {
@@ -131,6 +145,16 @@ fn plan_folded(
     last.end = list.len();
     reduction.from = out;
     Some(found)
+}
+
+/// A loop over chunks that lie in memory one after another, each reduced by itself: where they are is the first pointer of
+/// its table, where the results go the second.
+fn plan_chunks(reduction: &Reduction, context: &Context<'_>, asm: &mut Assembler) -> Option<usize> {
+    let Combine::Ordered { rows: f, .. } = reduction.combine else { return None };
+    let Reduction { op, dtype, .. } = *reduction;
+    let mut run = Run::new(TileRows::Whole);
+    run.push(&Instr::Reduce { f, op, dtype, from: 0, out: 1 })?;
+    run.write(&[], context, asm).map(|(offset, _)| offset)
 }
 
 /// The runs of a list.
@@ -444,7 +468,7 @@ mod tests {
     #[test]
     fn a_reduction_of_whole_rows_ends_a_run() {
         let f = (Tiles::of(Simd::Scalar).rows)(ReduceOp::Sum, DType::F32, 768).expect("a function");
-        let sum = Instr::Reduce { f, op: ReduceOp::Sum, dtype: DType::F32, from: 0, out: 1, ahead: 0 };
+        let sum = Instr::Reduce { f, op: ReduceOp::Sum, dtype: DType::F32, from: 0, out: 1 };
         let body = || {
             let first = apply(MapOp::Square, DType::F32, [10, 10], 0);
             vec![first, sum.clone(), apply(MapOp::Add, DType::F32, [0, 10], 12)]

@@ -11,7 +11,7 @@ use crossover_core::{canonical::LANES, ops::Apply2};
 
 use super::{
     body::{input, output},
-    reduction::{chunk, fetch},
+    reduction::chunk,
 };
 
 /// A float.
@@ -56,23 +56,22 @@ pub unsafe fn rows<O: Apply2<T>, T: Extreme, const MAX: bool, const VECTOR: usiz
     out: *mut u8,
     rows: usize,
     n: usize,
-    ahead: usize,
 ) {
     // SAFETY: the caller's contract.
     let (values, out) = unsafe { (input::<T>(from, rows * n), output::<T>(out, rows)) };
     for (slot, row) in out.iter_mut().zip(values.chunks_exact(n)) {
         slot.write(match (row.len() <= LANES, VECTOR / size_of::<T>()) {
-            (true, _) => chunk::<O, T, VECTOR>(row, ahead),
-            (_, 16) => extreme::<T, MAX, 64>(row, ahead),
-            (_, 4) => extreme::<T, MAX, 16>(row, ahead),
-            _ => extreme::<T, MAX, 32>(row, ahead),
+            (true, _) => chunk::<O, T, VECTOR>(row),
+            (_, 16) => extreme::<T, MAX, 64>(row),
+            (_, 4) => extreme::<T, MAX, 16>(row),
+            _ => extreme::<T, MAX, 32>(row),
         });
     }
 }
 
 /// The extreme of a row of at least two elements, in `W` lanes: as many as stay in registers.
 #[inline(always)]
-fn extreme<T: Extreme, const MAX: bool, const W: usize>(row: &[T], ahead: usize) -> T {
+fn extreme<T: Extreme, const MAX: bool, const W: usize>(row: &[T]) -> T {
     // The second of two that are equal or not ordered, as the machine's instruction has it.
     let better = |x: T, best: T| match MAX {
         true if x > best => x,
@@ -86,7 +85,6 @@ fn extreme<T: Extreme, const MAX: bool, const W: usize>(row: &[T], ahead: usize)
     let mut flags = [none; W];
     let (blocks, rest) = row.as_chunks::<W>();
     for block in blocks {
-        fetch(block, ahead);
         for j in 0..W / 2 {
             let (a, b) = (block[j], block[W / 2 + j]);
             best[j] = better(a, best[j]);
@@ -140,7 +138,7 @@ mod tests {
                 canonical::row(row, <Minimum as Apply2<T>>::apply),
                 canonical::row(row, <Maximum as Apply2<T>>::apply),
             ];
-            let got = [extreme::<T, false, 32>(row, 0), extreme::<T, true, 32>(row, 0)];
+            let got = [extreme::<T, false, 32>(row), extreme::<T, true, 32>(row)];
             for (got, want) in got.into_iter().zip(want) {
                 assert!(want.is_some_and(|want| same(got, want)), "{got:?}, expected {want:?} of {row:?}");
             }

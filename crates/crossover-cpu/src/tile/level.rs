@@ -253,9 +253,9 @@ macro_rules! rows_fn {
 macro_rules! reduce_fn {
     ([$(#[$feature:meta])*] $name:ident $($body:tt)*) => {
         $(#[$feature])*
-        unsafe fn $name<O: Apply2<T>, T: Copy>(from: *const u8, out: *mut u8, rows: usize, n: usize, ahead: usize) {
+        unsafe fn $name<O: Apply2<T>, T: Copy>(from: *const u8, out: *mut u8, rows: usize, n: usize) {
             // SAFETY: see `level`.
-            unsafe { $($body)*(from, out, rows, n, ahead) }
+            unsafe { $($body)*(from, out, rows, n) }
         }
     };
 }
@@ -334,10 +334,10 @@ macro_rules! level {
 
         $(#[$feature])*
         unsafe fn extremes<O: Apply2<T>, T: extreme::Extreme, const MAX: bool>(
-            from: *const u8, out: *mut u8, rows: usize, n: usize, ahead: usize,
+            from: *const u8, out: *mut u8, rows: usize, n: usize,
         ) {
             // SAFETY: see above.
-            unsafe { extreme::rows::<O, T, MAX, $vector>(from, out, rows, n, ahead) }
+            unsafe { extreme::rows::<O, T, MAX, $vector>(from, out, rows, n) }
         }
 
         $(#[$feature])*

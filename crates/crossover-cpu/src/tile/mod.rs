@@ -41,9 +41,8 @@ pub type ScatterFn = unsafe fn(*const u8, *mut u8, isize, usize);
 pub type InterleaveFn = unsafe fn(*const u8, *const u8, *mut u8, usize);
 /// Works on rows: source, output, rows, elements of a row.
 pub type RowsFn = unsafe fn(*const u8, *mut u8, usize, usize);
-/// Reduces rows: source, output, rows, elements of a row, and how many bytes ahead of the one being read lines are
-/// fetched (0 where they are near already).
-pub type ReduceFn = unsafe fn(*const u8, *mut u8, usize, usize, usize);
+/// Reduces rows: source, output, rows, elements of a row.
+pub type ReduceFn = unsafe fn(*const u8, *mut u8, usize, usize);
 /// Adds rows to accumulators: source, elements from row to row, accumulators, rows, elements of a row.
 pub type ColumnsFn = unsafe fn(*const u8, isize, *mut u8, usize, usize);
 /// Finds extremes of rows: source, values, positions, rows, elements of a row.

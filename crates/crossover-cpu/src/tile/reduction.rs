@@ -12,15 +12,15 @@ use super::body::{input, output};
 
 /// Combines 1 to [`crossover_core::canonical::CHUNK`] elements in the order of a row's chunk.
 #[inline(always)]
-pub(super) fn chunk<O: Apply2<T>, T: Copy, const VECTOR: usize>(values: &[T], ahead: usize) -> T {
+pub(super) fn chunk<O: Apply2<T>, T: Copy, const VECTOR: usize>(values: &[T]) -> T {
     if values.len() <= LANES {
         return few::<O, T, { LANES / 4 }>(values);
     }
     if values.len() == CHUNK {
         // The usual length, known to the compiler.
-        return full::<O, T>(&fold_lanes::<O, T, VECTOR>(&values[..CHUNK], ahead));
+        return full::<O, T>(&fold_lanes::<O, T, VECTOR>(&values[..CHUNK]));
     }
-    full::<O, T>(&fold_lanes::<O, T, VECTOR>(values, ahead))
+    full::<O, T>(&fold_lanes::<O, T, VECTOR>(values))
 }
 
 /// Combines all lanes: adjacent quads first, then quads by halving. Fixed lengths let every step be a few vector
@@ -78,13 +78,13 @@ fn halve<O: Apply2<T>, T: Copy>(lane: &mut [T], mut width: usize, mut present: u
 
 /// Elements j, j + LANES, … into lane j; `values` has more than LANES elements.
 #[inline(always)]
-fn fold_lanes<O: Apply2<T>, T: Copy, const VECTOR: usize>(values: &[T], ahead: usize) -> [T; LANES] {
+fn fold_lanes<O: Apply2<T>, T: Copy, const VECTOR: usize>(values: &[T]) -> [T; LANES] {
     // As many lanes at a time as stay in registers while the rows of the chunk go by: all of them where there are 32
     // registers, so that memory is read from front to back.
     let mut lane = match (VECTOR, size_of::<T>()) {
-        (64, 0..=8) | (_, 1) => fold_block::<O, T, LANES>(values, 0, ahead),
-        (_, 0..=4) => fold_blocks::<O, T, 64>(values, ahead),
-        _ => fold_blocks::<O, T, 32>(values, ahead),
+        (64, 0..=8) | (_, 1) => fold_block::<O, T, LANES>(values, 0),
+        (_, 0..=4) => fold_blocks::<O, T, 64>(values),
+        _ => fold_blocks::<O, T, 32>(values),
     };
     let rest = &values[values.len() / LANES * LANES..];
     for (l, &x) in lane.iter_mut().zip(rest) {
@@ -94,20 +94,19 @@ fn fold_lanes<O: Apply2<T>, T: Copy, const VECTOR: usize>(values: &[T], ahead: u
 }
 
 #[inline(always)]
-fn fold_blocks<O: Apply2<T>, T: Copy, const W: usize>(values: &[T], ahead: usize) -> [T; LANES] {
+fn fold_blocks<O: Apply2<T>, T: Copy, const W: usize>(values: &[T]) -> [T; LANES] {
     let mut lane = [values[0]; LANES];
     for start in (0..LANES).step_by(W) {
-        lane[start..][..W].copy_from_slice(&fold_block::<O, T, W>(values, start, ahead));
+        lane[start..][..W].copy_from_slice(&fold_block::<O, T, W>(values, start));
     }
     lane
 }
 
 /// `W` lanes from `start` on.
 #[inline(always)]
-fn fold_block<O: Apply2<T>, T: Copy, const W: usize>(values: &[T], start: usize, ahead: usize) -> [T; W] {
+fn fold_block<O: Apply2<T>, T: Copy, const W: usize>(values: &[T], start: usize) -> [T; W] {
     let row = |at: usize| -> &[T; W] {
         let row = &values[at * LANES + start..][..W];
-        fetch(row, ahead);
         // SAFETY: a slice of W elements.
         unsafe { &*row.as_ptr().cast() }
     };
@@ -121,10 +120,10 @@ fn fold_block<O: Apply2<T>, T: Copy, const W: usize>(values: &[T], start: usize,
     sum
 }
 
-/// Asks for the lines that lie `ahead` bytes after those of a slice; they need not exist. The processor's own
-/// prefetching stops at the end of a page and keeps fewer lines under way than one core can use.
+/// Asks for the lines that lie `ahead` bytes after those of a slice; they need not exist. For rows that lie apart, whose
+/// next the processor does not foresee.
 #[inline(always)]
-pub(super) fn fetch<T>(from: &[T], ahead: usize) {
+fn fetch<T>(from: &[T], ahead: usize) {
     #[cfg(target_arch = "x86_64")]
     for line in (0..size_of_val(from)).step_by(64) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -146,47 +145,12 @@ pub unsafe fn rows<O: Apply2<T>, T: Copy, const VECTOR: usize>(
     out: *mut u8,
     rows: usize,
     n: usize,
-    ahead: usize,
 ) {
     // SAFETY: the caller's contract.
     let (values, out) = unsafe { (input::<T>(from, rows * n), output::<T>(out, rows)) };
-    let mut done = 0;
-    if VECTOR == 64 && size_of::<T>() == 4 && n == CHUNK && ahead > 0 {
-        // Two places far apart keep more lines under way than one, even one with lines asked for ahead.
-        let apart = rows / 2;
-        done = 2 * apart;
-        let (near, far) = values.split_at(apart * CHUNK);
-        for (i, (a, b)) in near.chunks_exact(CHUNK).zip(far.chunks_exact(CHUNK)).enumerate() {
-            let (a, b) = fold_two::<O, T>(a, b);
-            out[i].write(full::<O, T>(&a));
-            out[apart + i].write(full::<O, T>(&b));
-        }
+    for (slot, row) in out.iter_mut().zip(values.chunks_exact(n)) {
+        slot.write(chunk::<O, T, VECTOR>(row));
     }
-    for (slot, row) in out[done..].iter_mut().zip(values[done * n..].chunks_exact(n)) {
-        slot.write(chunk::<O, T, VECTOR>(row, ahead));
-    }
-}
-
-/// The lanes of two whole chunks, line by line of each in turn.
-#[inline(always)]
-fn fold_two<O: Apply2<T>, T: Copy>(a: &[T], b: &[T]) -> ([T; LANES], [T; LANES]) {
-    let line = |values: &[T], at: usize| -> [T; LANES] {
-        let line = &values[at * LANES..][..LANES];
-        // SAFETY: a slice of LANES elements.
-        unsafe { *line.as_ptr().cast() }
-    };
-    let (mut first, mut second) = (line(a, 0), line(b, 0));
-    // A compiler that knew the number of lines would take them lane by lane, across all of them.
-    for at in 1..black_box(CHUNK / LANES) {
-        let (x, y) = (line(a, at), line(b, at));
-        for j in 0..LANES {
-            first[j] = O::apply(first[j], x[j]);
-        }
-        for j in 0..LANES {
-            second[j] = O::apply(second[j], y[j]);
-        }
-    }
-    (first, second)
 }
 
 /// [`rows`] for `n` up to [`SHORT`]: side by side, one row per vector lane.
@@ -194,13 +158,7 @@ fn fold_two<O: Apply2<T>, T: Copy>(a: &[T], b: &[T]) -> ([T; LANES], [T; LANES])
 /// # Safety
 /// As [`rows`].
 #[inline(always)]
-pub unsafe fn short_rows<O: Apply2<T>, T: Copy>(
-    from: *const u8,
-    out: *mut u8,
-    rows: usize,
-    n: usize,
-    _: usize,
-) {
+pub unsafe fn short_rows<O: Apply2<T>, T: Copy>(from: *const u8, out: *mut u8, rows: usize, n: usize) {
     // SAFETY: the caller's contract.
     let (values, out) = unsafe { (input::<T>(from, rows * n), output::<T>(out, rows)) };
     let mut blocks = out.chunks_exact_mut(ABREAST);
@@ -371,7 +329,7 @@ pub unsafe fn arg_rows<O: Apply2<T>, T: Ordered>(
         let out = output::<T>(best, rows);
         let index = output::<i64>(index.cast(), rows);
         for ((slot, at), row) in out.iter_mut().zip(index).zip(input::<T>(from, rows * n).chunks_exact(n)) {
-            let value = chunk::<O, T, 32>(row, 0);
+            let value = chunk::<O, T, 32>(row);
             slot.write(value);
             at.write(first(row, value));
         }

@@ -1,31 +1,10 @@
 //! Damage of every kind to a small store, and writers that die at every step.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::{fs, path::Path};
+
+use tempfile::tempdir;
 
 use super::*;
-
-/// A folder of its own for each test, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Folder {
-        static MADE: AtomicUsize = AtomicUsize::new(0);
-        let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("crossover-hrr-{}-{number}", std::process::id()));
-        fs::remove_dir_all(&path).ok();
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        fs::remove_dir_all(&self.0).ok();
-    }
-}
 
 fn small(folder: &Path) -> Store {
     let mut store = Store::create(folder, "test", Notes::from([("a".to_string(), "b".to_string())])).unwrap();
@@ -57,10 +36,10 @@ fn refuses(folder: &Path, what: &str) {
 
 #[test]
 fn what_is_written_comes_back() {
-    let folder = Folder::new();
-    let store = small(&folder.0);
+    let folder = tempdir().unwrap();
+    let store = small(folder.path());
     assert_eq!(store.len(), 4);
-    let again = Store::open(&folder.0).unwrap();
+    let again = Store::open(folder.path()).unwrap();
     assert_eq!((again.kind(), again.hash()), ("test", store.hash()));
     let (_, arrays) = again.read(1).unwrap();
     assert_eq!(arrays["x"].to_vec::<f32>().unwrap(), [1.0, -2.0, 3.5]);
@@ -71,108 +50,108 @@ fn what_is_written_comes_back() {
     assert_eq!(again.read(3).unwrap().0["k"], "v");
     let report = again.verify().unwrap();
     assert!(report.is_intact() && report.strays.is_empty() && report.operations == 4, "{report:?}");
-    assert!(matches!(Store::create(&folder.0, "test", Notes::new()), Err(Error::Value { .. })));
+    assert!(matches!(Store::create(folder.path(), "test", Notes::new()), Err(Error::Value { .. })));
 }
 
 #[test]
 fn every_flipped_bit_is_noticed() {
-    let folder = Folder::new();
-    small(&folder.0);
+    let folder = tempdir().unwrap();
+    small(folder.path());
     let mut flipped = 0;
-    for entry in fs::read_dir(&folder.0).unwrap() {
+    for entry in fs::read_dir(folder.path()).unwrap() {
         let path = entry.unwrap().path();
         let whole = fs::read(&path).unwrap();
         for bit in 0..whole.len() * 8 {
             let mut bytes = whole.clone();
             bytes[bit / 8] ^= 1 << (bit % 8);
             fs::write(&path, &bytes).unwrap();
-            refuses(&folder.0, &format!("{}: bit {bit}", path.display()));
+            refuses(folder.path(), &format!("{}: bit {bit}", path.display()));
             flipped += 1;
         }
         fs::write(&path, &whole).unwrap();
     }
     assert!(flipped > 8000, "{flipped}");
-    assert!(contents(&folder.0).is_ok());
+    assert!(contents(folder.path()).is_ok());
 }
 
 #[test]
 fn every_cut_is_noticed() {
-    let folder = Folder::new();
-    small(&folder.0);
-    for entry in fs::read_dir(&folder.0).unwrap() {
+    let folder = tempdir().unwrap();
+    small(folder.path());
+    for entry in fs::read_dir(folder.path()).unwrap() {
         let path = entry.unwrap().path();
         let whole = fs::read(&path).unwrap();
         for length in 0..whole.len() {
             fs::write(&path, &whole[..length]).unwrap();
-            refuses(&folder.0, &format!("{}: cut to {length}", path.display()));
+            refuses(folder.path(), &format!("{}: cut to {length}", path.display()));
         }
         fs::remove_file(&path).unwrap();
-        refuses(&folder.0, &format!("{}: removed", path.display()));
+        refuses(folder.path(), &format!("{}: removed", path.display()));
         fs::write(&path, &whole).unwrap();
     }
-    assert!(contents(&folder.0).is_ok());
+    assert!(contents(folder.path()).is_ok());
 }
 
 #[test]
 fn lines_and_segments_that_change_places_or_vanish_are_noticed() {
-    let folder = Folder::new();
-    small(&folder.0);
-    let history = folder.0.join("history");
+    let folder = tempdir().unwrap();
+    small(folder.path());
+    let history = folder.path().join("history");
     let text = fs::read_to_string(&history).unwrap();
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     for a in 0..lines.len() {
         let mut without = lines.clone();
         without.remove(a);
         fs::write(&history, without.concat()).unwrap();
-        refuses(&folder.0, "a line removed");
+        refuses(folder.path(), "a line removed");
         for b in 0..a {
             let mut swapped = lines.clone();
             swapped.swap(a, b);
             fs::write(&history, swapped.concat()).unwrap();
-            refuses(&folder.0, "lines swapped");
+            refuses(folder.path(), "lines swapped");
         }
     }
     fs::write(&history, &text).unwrap();
-    let (one, two) = (folder.0.join("000001.safetensors"), folder.0.join("000002.safetensors"));
+    let (one, two) = (folder.path().join("000001.safetensors"), folder.path().join("000002.safetensors"));
     let (first, second) = (fs::read(&one).unwrap(), fs::read(&two).unwrap());
     fs::write(&one, &second).unwrap();
     fs::write(&two, &first).unwrap();
-    refuses(&folder.0, "segments swapped");
+    refuses(folder.path(), "segments swapped");
 }
 
 #[test]
 fn damage_is_named_and_the_rest_is_salvaged() {
-    let folder = Folder::new();
-    small(&folder.0);
-    let path = folder.0.join("000002.safetensors");
+    let folder = tempdir().unwrap();
+    small(folder.path());
+    let path = folder.path().join("000002.safetensors");
     let mut bytes = fs::read(&path).unwrap();
     let last = bytes.len() - 1;
     // The last byte is the bool of z; y before it is intact.
     bytes[last] ^= 1;
     fs::write(&path, &bytes).unwrap();
-    let report = Store::verify_folder(&folder.0).unwrap();
+    let report = Store::verify_folder(folder.path()).unwrap();
     assert_eq!(report.damage.len(), 1);
     let text = report.damage[0].to_string();
     assert_eq!(text, "000002.safetensors, array \"z\": its elements are not those that were written");
-    let salvaged = Store::salvage(&folder.0).unwrap();
+    let salvaged = Store::salvage(folder.path()).unwrap();
     let names: Vec<Vec<&String>> = salvaged.operations.iter().map(|(_, _, a)| a.keys().collect()).collect();
     assert_eq!(names, [vec![], vec!["x"], vec!["y"], vec![]]);
     // Without a head the lines that follow from the start are still there.
-    fs::remove_file(folder.0.join("head")).unwrap();
-    assert_eq!(Store::salvage(&folder.0).unwrap().operations.len(), 4);
+    fs::remove_file(folder.path().join("head")).unwrap();
+    assert_eq!(Store::salvage(folder.path()).unwrap().operations.len(), 4);
 }
 
 #[test]
 fn a_writer_that_dies_at_any_step_leaves_the_old_or_the_new_state() {
     let mut outcomes = (0, 0);
     for step in 0.. {
-        let folder = Folder::new();
-        small(&folder.0);
-        let before = contents(&folder.0).unwrap();
-        let mut store = Store::open(&folder.0).unwrap();
+        let folder = tempdir().unwrap();
+        small(folder.path());
+        let before = contents(folder.path()).unwrap();
+        let mut store = Store::open(folder.path()).unwrap();
         store.steps = Steps::failing_after(step);
         let finished = store.append("four", &[("w", &Array::from([5i64, 6]))], Notes::new()).is_ok();
-        let after = contents(&folder.0).unwrap();
+        let after = contents(folder.path()).unwrap();
         if after == before {
             outcomes.0 += 1;
         } else {
@@ -181,11 +160,11 @@ fn a_writer_that_dies_at_any_step_leaves_the_old_or_the_new_state() {
         }
         assert!(!finished || after != before, "done and not there");
         // The next writer goes on from there, whatever was left behind.
-        let mut next = Store::open(&folder.0).unwrap();
+        let mut next = Store::open(folder.path()).unwrap();
         next.append("five", &[("v", &Array::from([9i64]))], Notes::new()).unwrap();
-        let last = contents(&folder.0).unwrap();
+        let last = contents(folder.path()).unwrap();
         assert_eq!(last.len(), after.len() + 1);
-        assert!(Store::verify_folder(&folder.0).unwrap().is_intact());
+        assert!(Store::verify_folder(folder.path()).unwrap().is_intact());
         if finished {
             break;
         }
@@ -195,17 +174,17 @@ fn a_writer_that_dies_at_any_step_leaves_the_old_or_the_new_state() {
 
 #[test]
 fn a_torn_line_at_any_byte_is_ignored() {
-    let folder = Folder::new();
-    let mut store = small(&folder.0);
-    let history = folder.0.join("history");
-    let (head, text) = (fs::read(folder.0.join("head")).unwrap(), fs::read(&history).unwrap());
+    let folder = tempdir().unwrap();
+    let mut store = small(folder.path());
+    let history = folder.path().join("history");
+    let (head, text) = (fs::read(folder.path().join("head")).unwrap(), fs::read(&history).unwrap());
     store.append("four", &[], Notes::new()).unwrap();
     let longer = fs::read(&history).unwrap();
-    fs::write(folder.0.join("head"), &head).unwrap();
+    fs::write(folder.path().join("head"), &head).unwrap();
     for length in text.len()..=longer.len() {
         fs::write(&history, &longer[..length]).unwrap();
-        assert_eq!(contents(&folder.0).unwrap().len(), 5, "cut at {length}");
-        let report = Store::verify_folder(&folder.0).unwrap();
+        assert_eq!(contents(folder.path()).unwrap().len(), 5, "cut at {length}");
+        let report = Store::verify_folder(folder.path()).unwrap();
         assert!(report.is_intact());
         assert_eq!(report.strays.len(), usize::from(length > text.len()));
     }
@@ -213,61 +192,63 @@ fn a_torn_line_at_any_byte_is_ignored() {
 
 #[test]
 fn two_writers_do_not_fork_a_history() {
-    let folder = Folder::new();
-    let mut first = small(&folder.0);
-    let mut second = Store::open(&folder.0).unwrap();
+    let folder = tempdir().unwrap();
+    let mut first = small(folder.path());
+    let mut second = Store::open(folder.path()).unwrap();
     first.append("mine", &[], Notes::new()).unwrap();
     let error = second.append("theirs", &[], Notes::new()).unwrap_err();
     assert!(matches!(error, Error::Busy { .. }), "{error}");
-    let _held = file::lock(&folder.0).unwrap();
+    let _held = file::lock(folder.path()).unwrap();
     assert!(matches!(first.append("more", &[], Notes::new()), Err(Error::Busy { .. })));
 }
 
 #[test]
 fn newer_formats_are_refused_by_number() {
-    let folder = Folder::new();
-    small(&folder.0);
-    let path = folder.0.join("head");
+    let folder = tempdir().unwrap();
+    small(folder.path());
+    let path = folder.path().join("head");
     let text = fs::read_to_string(&path).unwrap();
     let body = text.rsplit_once("check ").unwrap().0.replace("version 2", "version 9");
     fs::write(&path, format!("{body}check {}\n", blake3::hash(body.as_bytes()).to_hex())).unwrap();
-    assert!(matches!(Store::open(&folder.0), Err(Error::Version { found: 9, newest: 2, .. })));
+    assert!(matches!(Store::open(folder.path()), Err(Error::Version { found: 9, newest: 2, .. })));
     let body = body.replace("version 9", "version 0");
     fs::write(&path, format!("{body}check {}\n", blake3::hash(body.as_bytes()).to_hex())).unwrap();
-    assert!(matches!(Store::open(&folder.0), Err(Error::Corrupt { .. })));
+    assert!(matches!(Store::open(folder.path()), Err(Error::Corrupt { .. })));
 }
 
 #[test]
 fn a_store_of_version_1_is_read_and_becomes_one_of_version_2_with_the_next_operation() {
-    let folder = Folder::new();
-    fs::create_dir_all(&folder.0).unwrap();
+    let folder = tempdir().unwrap();
     let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/store-version-1");
     for file in ["head", "history", "000001.safetensors", "000002.safetensors"] {
-        fs::copy(old.join(file), folder.0.join(file)).unwrap();
+        fs::copy(old.join(file), folder.path().join(file)).unwrap();
     }
-    let store = Store::open(&folder.0).unwrap();
+    let store = Store::open(folder.path()).unwrap();
     assert_eq!((store.version(), store.len()), (1, 3));
     assert!(store.history().all(|entry| entry.time.is_none()));
     assert!(store.verify().unwrap().is_intact());
-    assert_eq!(Store::salvage(&folder.0).unwrap().operations.len(), 3);
+    assert_eq!(Store::salvage(folder.path()).unwrap().operations.len(), 3);
     let before: Vec<Vec<u8>> =
-        ["history", "000001.safetensors"].map(|file| fs::read(folder.0.join(file)).unwrap()).into();
+        ["history", "000001.safetensors"].map(|file| fs::read(folder.path().join(file)).unwrap()).into();
 
-    let mut memory = crate::ItemMemory::open(&folder.0).unwrap();
+    let mut memory = crate::ItemMemory::open(folder.path()).unwrap();
     assert_eq!(memory.names(), ["a", "b", "c"]);
     let vectors = memory.vectors().to_vec::<f32>().unwrap();
     assert_eq!(vectors, memory.space().named_all(&["a", "b", "c"]).unwrap().to_vec::<f32>().unwrap());
     memory.add("d").unwrap();
-    memory.save(&folder.0).unwrap();
+    memory.save(folder.path()).unwrap();
 
-    let store = Store::open(&folder.0).unwrap();
+    let store = Store::open(folder.path()).unwrap();
     assert_eq!((store.version(), store.len()), (2, 4));
     let known: Vec<bool> = store.history().map(|entry| entry.time.is_some()).collect();
     assert_eq!(known, [false, false, false, true]);
     assert!(store.verify().unwrap().is_intact());
-    assert!(fs::read(folder.0.join("history")).unwrap().starts_with(&before[0]), "lines stay as they were");
-    assert_eq!(fs::read(folder.0.join("000001.safetensors")).unwrap(), before[1]);
-    assert_eq!(crate::ItemMemory::open(&folder.0).unwrap().names(), ["a", "b", "c", "d"]);
+    assert!(
+        fs::read(folder.path().join("history")).unwrap().starts_with(&before[0]),
+        "lines stay as they were"
+    );
+    assert_eq!(fs::read(folder.path().join("000001.safetensors")).unwrap(), before[1]);
+    assert_eq!(crate::ItemMemory::open(folder.path()).unwrap().names(), ["a", "b", "c", "d"]);
 }
 
 #[test]
@@ -280,28 +261,28 @@ fn a_process_that_is_killed_leaves_a_state_that_opens() {
             store.append("more", &[("x", &Array::arange(300))], Notes::new()).unwrap();
         }
     }
-    let folder = Folder::new();
-    small(&folder.0);
-    let mut before = Store::open(&folder.0).unwrap().len();
+    let folder = tempdir().unwrap();
+    small(folder.path());
+    let mut before = Store::open(folder.path()).unwrap().len();
     for round in 0..4u64 {
         let mut writer = std::process::Command::new(std::env::current_exe().unwrap())
             .args([NAME, "--exact", "--nocapture"])
-            .env(WRITER, &folder.0)
+            .env(WRITER, folder.path())
             .stdout(std::process::Stdio::null())
             .stderr(std::process::Stdio::null())
             .spawn()
             .unwrap();
         // Readers need no lock; one sees the writer at work.
         let start = std::time::Instant::now();
-        while Store::open(&folder.0).unwrap().len() <= before && start.elapsed().as_secs() < 60 {
+        while Store::open(folder.path()).unwrap().len() <= before && start.elapsed().as_secs() < 60 {
             std::thread::sleep(std::time::Duration::from_millis(2));
         }
         std::thread::sleep(std::time::Duration::from_micros(700 * round));
         writer.kill().unwrap();
         writer.wait().unwrap();
-        let found = contents(&folder.0).unwrap().len() - 1;
+        let found = contents(folder.path()).unwrap().len() - 1;
         assert!(found > before, "what was done is not undone");
-        assert!(Store::verify_folder(&folder.0).unwrap().is_intact());
+        assert!(Store::verify_folder(folder.path()).unwrap().is_intact());
         before = found;
     }
 }

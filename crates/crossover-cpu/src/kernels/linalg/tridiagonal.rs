@@ -129,8 +129,11 @@ fn both<T: Real, S: Simd>(
     x: &[T],
     y: &mut [T],
 ) -> [T; SIDE] {
-    let [(a, a_rest), (b, b_rest), (c, c_rest), (d, d_rest)] = columns.map(|column| T::split::<S>(column));
-    let [fa, fb, fc, fd] = factors.map(|factor| T::splat(simd, factor));
+    // Not by the arrays' own `map`: it may be compiled apart, without the vector instructions of this function.
+    let [a, b, c, d] = columns;
+    let ((a, a_rest), (b, b_rest)) = (T::split::<S>(a), T::split::<S>(b));
+    let ((c, c_rest), (d, d_rest)) = (T::split::<S>(c), T::split::<S>(d));
+    let [fa, fb, fc, fd] = splats(simd, factors);
     let ((x, x_rest), (y, y_rest)) = (T::split::<S>(x), T::split_mut::<S>(y));
     let mut sums = [T::splat(simd, T::ZERO); SIDE];
     for (((((&a, &b), &c), &d), &x), y) in a.iter().zip(b).zip(c).zip(d).zip(x).zip(y) {
@@ -143,7 +146,9 @@ fn both<T: Real, S: Simd>(
             T::fma(simd, d, x, sums[3]),
         ];
     }
-    let mut totals = sums.map(|sum| T::total(simd, sum));
+    let [first, second, third, fourth] = sums;
+    let mut totals =
+        [T::total(simd, first), T::total(simd, second), T::total(simd, third), T::total(simd, fourth)];
     for (i, (y, &x)) in y_rest.iter_mut().zip(x_rest).enumerate() {
         for (k, element) in [a_rest[i], b_rest[i], c_rest[i], d_rest[i]].into_iter().enumerate() {
             *y += element * factors[k];
@@ -151,6 +156,12 @@ fn both<T: Real, S: Simd>(
         }
     }
     totals
+}
+
+/// Each factor in a vector of its own.
+#[inline(always)]
+fn splats<T: Real, S: Simd>(simd: S, [a, b, c, d]: [T; SIDE]) -> [T::Vector<S>; SIDE] {
+    [T::splat(simd, a), T::splat(simd, b), T::splat(simd, c), T::splat(simd, d)]
 }
 
 /// The products of columns with a vector.
@@ -199,9 +210,12 @@ impl<T: Real> WithSimd for Less<'_, T> {
         let Less { columns, factors, y } = self;
         let (fours, rest) = factors.as_chunks::<SIDE>();
         for (group, four) in fours.iter().enumerate() {
-            let of = |c: usize| T::split::<S>(columns.column(group * SIDE + c, 0));
-            let [(a, a_rest), (b, b_rest), (c, c_rest), (d, d_rest)] = std::array::from_fn(of);
-            let [fa, fb, fc, fd] = four.map(|factor| T::splat(simd, -factor));
+            let first = group * SIDE;
+            let ((a, a_rest), (b, b_rest)) =
+                (T::split::<S>(columns.column(first, 0)), T::split::<S>(columns.column(first + 1, 0)));
+            let ((c, c_rest), (d, d_rest)) =
+                (T::split::<S>(columns.column(first + 2, 0)), T::split::<S>(columns.column(first + 3, 0)));
+            let [fa, fb, fc, fd] = splats(simd, [-four[0], -four[1], -four[2], -four[3]]);
             let (y, y_rest) = T::split_mut::<S>(y);
             for ((((&a, &b), &c), &d), y) in a.iter().zip(b).zip(c).zip(d).zip(y) {
                 let sum = T::fma(simd, b, fb, T::fma(simd, a, fa, *y));
