@@ -22,7 +22,7 @@ A `Tokenizer` turns texts into tokens and back. It is a file `tokenizer.json`, o
 
 from typing import TYPE_CHECKING
 
-from ._native import Embedder, Sinusoid, Table, TextEmbedder, Tokenizer
+from ._native import Embedder, Sinusoid, Table, TextEmbedder, Tokenizer, asarray
 
 if TYPE_CHECKING:
     from . import Array
@@ -45,4 +45,7 @@ def rotary(x, positions, *, pairs: str = "interleaved", **settings) -> "Array":
     >>> xo.embed.rotary(xo.asarray([[1.0, 0.0]]), xo.asarray([0]))
     array([[1., 0.]])
     """
+    x = asarray(x)
+    if x.ndim == 0:
+        raise ValueError("rotary: x has no axis; the pairs lie along its last one")
     return Sinusoid(x.shape[-1], **settings).rotate(x, positions, pairs=pairs)

@@ -144,6 +144,10 @@ def test_sinusoids_are_exact_far_out():
     np.testing.assert_allclose((turned**2).sum(-1), (x**2).sum(-1))
     with pytest.raises(ValueError, match="layout"):
         xo.embed.Sinusoid(4, layout="spiral")
+    plain = np.asarray(xo.embed.rotary(x.tolist(), [0, 1, 2, 3, 4], pairs="rotate_half"))
+    np.testing.assert_allclose(plain, turned, rtol=1e-5)
+    with pytest.raises(ValueError, match="no axis"):
+        xo.embed.rotary(1.5, [0])
 
 
 def test_embedders_embed_save_and_advise(tmp_path):
