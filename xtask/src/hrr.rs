@@ -15,12 +15,11 @@ const END: &str = "<!-- hrr:end -->";
 /// Forms of other libraries; the best of them is what a time is compared with.
 const PEERS: [&str; 4] = ["torch", "graph", "compile", "cupy"];
 /// Name, and the most that its time may be of the best peer's.
-const BARS: [(&str, f64); 5] = [
+const BARS: [(&str, f64); 4] = [
     ("bind d=512 rows=100000", 0.33),
     ("bind d=1024 rows=100000", 0.33),
     ("bind and normalise d=512 rows=100000", 0.28),
     ("bind and normalise d=1024 rows=100000", 0.28),
-    ("weighted superpose 1000x1000x512", 1.02),
 ];
 
 /// Writes the page.
