@@ -228,10 +228,14 @@ impl Gathering {
         self.drafts.retain(|_| found.next().unwrap_or(true));
     }
 
-    /// Sorts by start, the longer first where two begin together, and finds what encloses what.
+    /// Sorts by start and finds what encloses what. Of what begins together on a thread, the longer comes first: it may enclose the other. On a queue
+    /// nothing encloses anything; there it is what was asked for first, however short it is.
     fn finish(mut self) -> (Vec<Track>, Vec<Span>, u64) {
         self.estimate();
-        self.drafts.sort_by_key(|draft| (draft.span.start, std::cmp::Reverse(draft.span.duration)));
+        self.drafts.sort_by_key(|Draft { span, asked_by }| {
+            let length = if span.track == *asked_by { span.duration } else { 0 };
+            (span.start, std::cmp::Reverse(length), span.queued)
+        });
         let parents = parents(&self.drafts, self.tracks.len());
         let spans = self.drafts.into_iter().zip(parents);
         (self.tracks, spans.map(|(draft, parent)| Span { parent, ..draft.span }).collect(), self.lost)
@@ -271,13 +275,39 @@ mod tests {
     };
 
     use super::*;
-    use crate::trace::{self, Moment, Timing};
+    use crate::trace::{self, Moment, Timing, clock};
 
     /// What this thread recorded; other tests run beside it.
     fn mine(recording: &Seen, prefix: &str) -> Vec<usize> {
         (0..recording.spans.len())
             .filter(|&at| recording.spans[at].name.as_str().starts_with(prefix))
             .collect()
+    }
+
+    #[test]
+    fn what_begins_together_on_a_queue_is_in_the_order_it_was_asked_for() {
+        let draft = |name: &'static str, queued, duration| Draft {
+            span: Span {
+                kind: Kind::Kernel,
+                name: name.into(),
+                track: 1,
+                start: 9,
+                duration,
+                parent: None,
+                queued,
+                work: None,
+                bytes: 0,
+                way: None,
+                place: None,
+                estimated: false,
+            },
+            asked_by: 0,
+        };
+        let drafts = vec![draft("third", 3, 2), draft("first", 1, 0), draft("second", 2, 5)];
+        let tracks = vec![Track::Thread("a".into()), Track::Thread("b".into())];
+        let gathering = Gathering { scale: Scale::since(clock::now()), tracks, drafts, lost: 0 };
+        let names: Vec<_> = gathering.finish().1.iter().map(|span| span.name.as_str().to_string()).collect();
+        assert_eq!(names, ["first", "second", "third"]);
     }
 
     #[test]
