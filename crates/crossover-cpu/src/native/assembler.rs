@@ -30,11 +30,12 @@ pub const ALL: Mask = Mask(0);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operand {
     Register(Vector),
-    /// `[base + index * scale]`.
+    /// `[base + index * scale + offset]`.
     Element {
         base: Gpr,
         index: Gpr,
         scale: u8,
+        offset: i32,
     },
     /// `[base + offset]`.
     At(Gpr, i32),
@@ -403,13 +404,15 @@ impl Assembler {
         let reg = to.0 & 7;
         match rm {
             Operand::Register(r) => self.code.push(0xc0 | reg << 3 | r.0 & 7),
-            Operand::Element { base, index, scale } => {
+            Operand::Element { base, index, scale, offset } => {
                 // A base of rbp or r13 has no form without displacement.
-                let short = base.0 & 7 == 5;
-                self.code.push((short as u8) << 6 | reg << 3 | 4);
+                let form = if offset != 0 { 2 } else { (base.0 & 7 == 5) as u8 };
+                self.code.push(form << 6 | reg << 3 | 4);
                 self.code.push((scale.trailing_zeros() as u8) << 6 | (index.0 & 7) << 3 | base.0 & 7);
-                if short {
-                    self.code.push(0);
+                match form {
+                    0 => {}
+                    1 => self.code.push(0),
+                    _ => self.code.extend(offset.to_le_bytes()),
                 }
             }
             Operand::At(base, offset) => self.memory(reg, base, offset),
@@ -454,7 +457,7 @@ mod tests {
         check(&[0x62, 0xf1, 0x6c, 0x48, 0x58, 0xcb], &|a| {
             a.vector(add, Width::B64, UNMASKED, (one, two, three), None);
         });
-        let element = |base, scale| Operand::Element { base: Gpr(base), index: RAX, scale };
+        let element = |base, scale| Operand::Element { base: Gpr(base), index: RAX, scale, offset: 0 };
         check(&[0x62, 0xe1, 0x7e, 0xcf, 0x6f, 0x0c, 0x82], &|a| {
             let masking = Masking { mask: Mask(7), zero: true };
             let operands = (Vector(17), Vector(0), element(2, 4));
@@ -467,6 +470,10 @@ mod tests {
         });
         check(&[0x62, 0xd1, 0x7d, 0x48, 0xe7, 0x6c, 0x05, 0x00], &|a| {
             a.vector(select::STREAM, Width::B64, UNMASKED, (Vector(5), Vector(0), element(13, 1)), None);
+        });
+        check(&[0x62, 0xf1, 0x7e, 0x48, 0x6f, 0x8c, 0x82, 0x80, 0x00, 0x00, 0x00], &|a| {
+            let from = Operand::Element { base: RDX, index: RAX, scale: 4, offset: 128 };
+            a.vector(select::transfer(4, false), Width::B64, UNMASKED, (one, Vector(0), from), None);
         });
         check(&[0x62, 0xf1, 0x5c, 0x40, 0xc2, 0xdc, 0x11], &|a| {
             let (op, predicate) = select::comparison(Relation::Lt, Type::F32);

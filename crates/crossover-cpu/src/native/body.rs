@@ -19,6 +19,8 @@ pub struct Input {
     pub one: bool,
     /// How many bytes ahead lines are fetched; 0 for none.
     pub ahead: i32,
+    /// Elements from where the pass begins.
+    pub shift: usize,
 }
 
 /// A result of a loop.
@@ -31,6 +33,8 @@ pub struct Output {
     pub after: u32,
     /// Whether it goes past the caches when that is possible.
     pub stream: bool,
+    /// Elements from where the pass begins.
+    pub shift: usize,
 }
 
 /// What a loop computes.
@@ -39,8 +43,10 @@ pub struct Loop {
     pub insts: Vec<Inst>,
     pub inputs: Vec<Input>,
     pub outputs: Vec<Output>,
-    /// Elements per pass.
+    /// Elements that an instruction works on.
     pub lanes: usize,
+    /// Elements per pass: as many for each copy of the instructions ([`super::interleave`]).
+    pub step: usize,
     /// Instructions in use, in order; those before the first `fixed` are the same for all positions.
     pub order: Vec<u32>,
     pub fixed: usize,
@@ -60,7 +66,7 @@ pub enum Pass {
 }
 
 /// Vector registers.
-const VECTORS: usize = 32;
+pub const VECTORS: usize = 32;
 /// The mask of the lanes that exist.
 pub const TAIL: Mask = Mask(7);
 
@@ -323,7 +329,7 @@ impl<'a> Body<'a> {
                 if input.one {
                     (select::broadcast(size), UNMASKED, Operand::At(input.base, 0))
                 } else {
-                    let from = Operand::Element { base: input.base, index: RAX, scale: size as u8 };
+                    let from = element(input.base, size, input.shift);
                     (select::transfer(size, false), self.masking(size, pass, true), from)
                 }
             }
@@ -337,7 +343,7 @@ impl<'a> Body<'a> {
             && self.work.inputs[n as usize].ahead != 0
         {
             let input = self.work.inputs[n as usize];
-            self.asm.prefetch(input.base, RAX, size as u8, input.ahead);
+            self.asm.prefetch(input.base, RAX, size as u8, input.ahead + (size * input.shift) as i32);
         }
         let width = if self.registers.spilled[value as usize].is_some() { Width::B64 } else { width };
         self.asm.vector(op, width, masking, (to, Vector(0), from), None);
@@ -396,7 +402,7 @@ impl<'a> Body<'a> {
 
     fn store(&mut self, output: Output, at: u32, pass: Pass) -> Option<()> {
         let from = self.register(output.value, at, pass)?;
-        let to = Operand::Element { base: output.base, index: RAX, scale: output.size as u8 };
+        let to = element(output.base, output.size, output.shift);
         let stream = pass == Pass::Streaming && output.stream;
         let op = if stream { select::STREAM } else { select::transfer(output.size, true) };
         let masking = self.masking(output.size, pass, false);
@@ -596,6 +602,11 @@ impl<'a> Body<'a> {
         self.asm.vector(select::fused(inst.code, inst.ty, adds), width, UNMASKED, (to, first, last), None);
         Some(())
     }
+}
+
+/// Where the element of this size is that lies so many elements behind the first of the pass.
+fn element(base: Gpr, size: usize, shift: usize) -> Operand {
+    Operand::Element { base, index: RAX, scale: size as u8, offset: (size * shift) as i32 }
 }
 
 /// An element repeated to eight bytes.

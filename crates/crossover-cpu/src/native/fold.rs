@@ -218,7 +218,7 @@ impl Join {
         let (insts, values) = select::lower(recorder.nodes());
         let [a, b, value] = [a, b, value].map(|recorded| values[recorded as usize]);
         // Both arguments are put into registers, so nothing is read through a pointer.
-        let input = Input { base: RAX, one: false, ahead: 0 };
+        let input = Input { base: RAX, one: false, ahead: 0, shift: 0 };
         let work = arrange(insts, vec![input; 2], Vec::new(), Some(value))?;
         Some(Join { work, a, b, value })
     }

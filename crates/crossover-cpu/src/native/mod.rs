@@ -9,6 +9,7 @@ mod assembler;
 mod body;
 mod fold;
 mod group;
+mod interleave;
 mod memory;
 mod select;
 
@@ -159,14 +160,14 @@ fn attempt(asm: &mut Assembler, recording: &Recording<'_>) -> Option<usize> {
     let mut inputs = Vec::new();
     for source in sources {
         let base = bases.get(source.reg, source.pitch)?;
-        inputs.push(Input { base, one: source.one, ahead: source.ahead });
+        inputs.push(Input { base, one: source.one, ahead: source.ahead, shift: 0 });
     }
     let mut outputs = Vec::new();
     for target in targets {
         let size = recorder.nodes()[target.value as usize].result().size();
         let value = value[target.value as usize];
         let base = bases.get(target.reg, target.pitch)?;
-        outputs.push(Output { value, base, size, after: 0, stream: target.stream });
+        outputs.push(Output { value, base, size, after: 0, stream: target.stream, shift: 0 });
     }
     let folding = match fold {
         Some(fold) => {
@@ -196,7 +197,7 @@ fn attempt(asm: &mut Assembler, recording: &Recording<'_>) -> Option<usize> {
     }
     match &folding {
         Some(folding) => folding.write(asm, &work)?,
-        None => loops(asm, &work)?,
+        None => loops(asm, &work, interleave::interleave(&work).as_ref())?,
     }
     if rows {
         bases.advance(asm);
@@ -213,9 +214,9 @@ fn attempt(asm: &mut Assembler, recording: &Recording<'_>) -> Option<usize> {
 }
 
 /// All lanes as long as there are enough elements, then the rest. Where results go past the caches, as many elements
-/// come first as bring the first such result to the start of a line.
-fn loops(asm: &mut Assembler, work: &Loop) -> Option<()> {
-    let lanes = work.lanes as i32;
+/// come first as bring the first such result to the start of a line. `several` are as many passes of `work` as it has
+/// copies; they come before single ones.
+fn loops(asm: &mut Assembler, work: &Loop, several: Option<&Loop>) -> Option<()> {
     let (plain, tail, done) = (asm.label(), asm.label(), asm.label());
     all_lanes(asm, work.lanes);
     let mut body = Body::new(asm, work);
@@ -233,21 +234,19 @@ fn loops(asm: &mut Assembler, work: &Loop) -> Option<()> {
             body.asm.jump_if(Condition::NotZero, plain);
         }
     }
+    let mut slots = 0;
     for pass in passes {
         if pass == Pass::Whole {
             body.asm.bind(plain);
         }
-        body.asm.move_from(RCX, RSI);
-        body.asm.add_immediate(RCX, -lanes);
-        body.asm.compare(RAX, RCX);
-        body.asm.jump_if(Condition::Greater, tail);
-        let again = body.asm.label();
-        body.asm.align(32);
-        body.asm.bind(again);
-        body.pass(pass)?;
-        body.asm.add_immediate(RAX, lanes);
-        body.asm.compare(RAX, RCX);
-        body.asm.jump_if(Condition::LessEqual, again);
+        if let Some(several) = several {
+            slots = slots.max(body.registers.slots);
+            repeat(asm, several, pass);
+            // What stays in registers is in the same ones again, as it was when the head was written.
+            body = Body::new(asm, work);
+            body.fixed()?;
+        }
+        whole_passes(&mut body, pass, tail)?;
         if pass == Pass::Streaming {
             body.asm.jump(tail);
         }
@@ -261,7 +260,38 @@ fn loops(asm: &mut Assembler, work: &Loop) -> Option<()> {
     body.asm.mask_from(TAIL, RCX);
     body.pass(Pass::Tail)?;
     body.asm.bind(done);
-    (body.registers.slots <= SLOTS as u32).then_some(())
+    (slots.max(body.registers.slots) <= SLOTS as u32).then_some(())
+}
+
+/// Passes of a loop as long as there are elements for a whole one; then, or when there are not enough for one, on to `end`.
+fn whole_passes(body: &mut Body<'_>, pass: Pass, end: assembler::Label) -> Option<()> {
+    let step = body.work.step as i32;
+    body.asm.move_from(RCX, RSI);
+    body.asm.add_immediate(RCX, -step);
+    body.asm.compare(RAX, RCX);
+    body.asm.jump_if(Condition::Greater, end);
+    let again = body.asm.label();
+    body.asm.align(32);
+    body.asm.bind(again);
+    body.pass(pass)?;
+    body.asm.add_immediate(RAX, step);
+    body.asm.compare(RAX, RCX);
+    body.asm.jump_if(Condition::LessEqual, again);
+    Some(())
+}
+
+/// Several passes at once, if they find registers; nothing is written where they do not.
+fn repeat(asm: &mut Assembler, several: &Loop, pass: Pass) {
+    let before = asm.lengths();
+    let end = asm.label();
+    let mut body = Body::new(asm, several);
+    let written = body.fixed().and_then(|()| whole_passes(&mut body, pass, end));
+    let fits = written.is_some() && body.registers.slots == 0;
+    if fits {
+        asm.bind(end);
+    } else {
+        asm.rewind(before);
+    }
 }
 
 /// Sets the mask of a whole pass.
@@ -374,5 +404,5 @@ fn arrange(
         let early = |o: &Output| o.after <= outputs[j].after && copies(&outputs[j], o.base);
         !outputs[..j].iter().any(early)
     });
-    sorted.then_some(Loop { insts, inputs, outputs, lanes, order: first, fixed, preload })
+    sorted.then_some(Loop { insts, inputs, outputs, lanes, step: lanes, order: first, fixed, preload })
 }

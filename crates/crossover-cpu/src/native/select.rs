@@ -40,6 +40,13 @@ impl Inst {
         &self.args[..self.arity as usize]
     }
 
+    /// The same with other operands.
+    pub fn with_args(&self, other: impl Fn(u32) -> u32) -> Inst {
+        let mut inst = *self;
+        inst.args[..self.arity as usize].iter_mut().for_each(|arg| *arg = other(*arg));
+        inst
+    }
+
     pub fn result(&self) -> Type {
         match self.code {
             Code::Primitive(Primitive::Compare(_)) | Code::Unordered => Type::Mask,
