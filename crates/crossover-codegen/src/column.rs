@@ -1,14 +1,15 @@
 //! Column kernels: reductions along axes other than the last, in the canonical order of columns.
 //!
 //! A thread walks down one segment of one column; neighbouring threads walk neighbouring columns, so accesses
-//! coalesce. Columns of one segment take a single launch. Longer ones take, per reduction that others wait for, one
-//! launch over the segments and one to combine them, and a last one that stores, which walks in a way of its own
-//! ([`crate::finish`]).
+//! coalesce. Columns of one segment take a single launch, and so do many longer ones side by side ([`crate::block`]).
+//! Few long ones take, per reduction that others wait for, one launch over the segments and one to combine them, and a
+//! last one that stores, which walks in a way of its own ([`crate::finish`]).
 
 use crossover_core::canonical::SEGMENT;
 use crossover_plan::kernel::Fused;
 
 use crate::{
+    block,
     entry::{Entry, memory_type},
     finish,
     flat::{Flat, Group},
@@ -32,10 +33,10 @@ pub(crate) fn source(kernel: &Fused, flat: &Flat) -> Source {
     let (full, once) = stages::split_stores(kernel, flat);
     let passes = stages::passes(kernel, &stages, &full, false);
     if kernel.space.reduce_size() <= SEGMENT {
-        single(kernel, flat, &stages, &passes, &once)
-    } else {
-        several(kernel, flat, &stages, &passes, &once)
+        return single(kernel, flat, &stages, &passes, &once);
     }
+    block::source(kernel, flat, &stages, &passes, &once)
+        .unwrap_or_else(|| several(kernel, flat, &stages, &passes, &once))
 }
 
 /// One thread per column.
@@ -149,7 +150,7 @@ pub(crate) fn column_coordinates(entry: &mut Entry<'_>) -> Vec<(usize, String)> 
 }
 
 /// Walks down rows `begin` to `end` of one column, leaving each reduction in `r{id}`.
-fn write_walk(
+pub(crate) fn write_walk(
     entry: &mut Entry<'_>,
     pass: &Pass,
     level: usize,

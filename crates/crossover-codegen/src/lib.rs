@@ -11,6 +11,7 @@
 //! What always holds: reductions combine in the order of [`crossover_core::canonical`]; absent lanes are skipped;
 //! any grid, smaller or larger than the one suggested, gives the same bits. Pure: needs no GPU.
 
+mod block;
 mod column;
 mod element;
 mod entry;

@@ -58,12 +58,11 @@ impl Space {
             _ => self.widened(vectors),
         };
         let weights = weights.astype(values.dtype());
-        // One row of weights for each stack of vectors; where the stack is shared, a plain matrix product.
+        // Vectors that many rows of weights share are read once by a product. Otherwise each is used once, and a weighted sum reads them at the
+        // speed of memory, with the same bits on every device.
         let sums = match (vectors.ndim(), weights.ndim()) {
-            (2, 1) => weights.reshape([1, k]).matmul(&values).squeeze(0),
-            (2, _) => weights.matmul(&values),
-            (_, 1) => weights.reshape([1, k]).matmul(&values).squeeze(-2),
-            _ => weights.expand_dims(-2).matmul(&values).squeeze(-2),
+            (2, 2..) => weights.matmul(&values),
+            _ => (weights.expand_dims(-1) * values).sum(-2),
         };
         sums.check()?;
         match self.model() {

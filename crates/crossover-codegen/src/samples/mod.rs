@@ -140,6 +140,15 @@ pub fn column_sums(rows: usize, columns: usize) -> Fused {
     b.finish()
 }
 
+/// Sums of the columns of each of several matrices.
+pub fn stacked_sums(matrices: usize, rows: usize, columns: usize) -> Fused {
+    let mut b = Builder::column(&[matrices], &[rows], &[columns]);
+    let x = b.input(DType::F32);
+    let sum = b.reduce(ReduceOp::Sum, x);
+    b.output(sum);
+    b.finish()
+}
+
 /// The sum of everything, as one row.
 pub fn full_sum(count: usize) -> Fused {
     let mut b = Builder::row(&[], &[count]);
@@ -188,5 +197,6 @@ pub fn golden() -> Vec<(&'static str, Fused)> {
         ("row_full_sum_f32", full_sum(10_000_000)),
         ("column_standardise_f32", standardise(10_000, 1000)),
         ("column_sums_short_f32", column_sums(100, 1000)),
+        ("column_sums_block_f32", stacked_sums(1000, 1000, 512)),
     ]
 }

@@ -59,12 +59,14 @@ pub fn run(setup: &Setup, options: &Options, report: &mut Report) -> Result<()> 
             let (a, b) = drawn(&space, batch)?;
             timed(format!("bind d=512 rows={batch}"), 12 * 512 * batch, &|| Ok(space.bind(&a, &b)?))?;
         }
-        let vectors = random::normal::<f32>(&Key::new(3), [1000, 512]);
-        let weights = random::uniform::<f32>(&Key::new(4), [1000, 1000]);
-        crossover::eval_all(&[&vectors, &weights])?;
-        let bytes = 4 * (1000 * 512 * 2 + 1000 * 1000);
-        let superposed = || Ok(space.superpose_weighted(&vectors, &weights)?);
-        timed("weighted superpose 1000x1000x512".to_string(), bytes, &superposed)?;
+        for (name, sets) in [("1000 sets", [1000].as_slice()), ("one set", &[])] {
+            let vectors = random::normal::<f32>(&Key::new(3), [sets, &[1000, 512]].concat());
+            let weights = random::uniform::<f32>(&Key::new(4), [1000, 1000]);
+            crossover::eval_all(&[&vectors, &weights])?;
+            let bytes = 4 * (vectors.size() + weights.size() + 1000 * 512);
+            let superposed = || Ok(space.superpose_weighted(&vectors, &weights)?);
+            timed(format!("weighted superpose of {name}, 1000x1000x512"), bytes, &superposed)?;
+        }
         if options.wants("waited for") {
             pairs(setup, report)?;
         }

@@ -7,6 +7,7 @@ mod arrays;
 mod bench;
 mod bits;
 mod calls;
+mod columns;
 mod custom;
 mod disk;
 mod faulty;
@@ -41,7 +42,7 @@ usage: crossover-gpu-test [FOLDER] [options]
 
   FOLDER         where gpu-test.json goes (default: out)
   --only LIST    only these parts, separated by commas:
-                 corpus, transfers, arrays, products, linear, calls, custom, nn, hrr, modules, libraries, disk, replay,
+                 corpus, transfers, arrays, columns, products, linear, calls, custom, nn, hrr, modules, libraries, disk, replay,
                  bench, pipeline, leaks, memory, graphs;
                  and, only by name, sanitize, share, and regret (placement against both devices; regret.json)
   --graphs N     random graphs (default: 10000); random calls in proportion
@@ -152,10 +153,11 @@ fn run(options: &Options) -> Result<bool> {
     println!("{}", setup.describe());
     let mut report = Report::new(&options.folder, setup.describe());
     type Part = fn(&Setup, &Options, &mut Report) -> Result<()>;
-    let parts: [(&str, Part); 21] = [
+    let parts: [(&str, Part); 22] = [
         ("corpus", bits::corpus),
         ("transfers", transfers::run),
         ("arrays", arrays::run),
+        ("columns", columns::run),
         ("products", products::run),
         ("linear", linear::run),
         ("calls", calls::run),
