@@ -1,7 +1,7 @@
 //! What the models promise, on random vectors.
 #![allow(clippy::unwrap_used)]
 
-use crossover_array::{Array, DType, Key};
+use crossover_array::{Array, DType, Key, random};
 use crossover_hrr::{Model, Space};
 
 fn values(x: &Array) -> Vec<f64> {
@@ -241,6 +241,19 @@ fn resonators_find_factors() {
 }
 
 #[test]
+fn vectors_that_are_used_once_are_summed_and_shared_ones_multiplied() {
+    let space = Space::new(Model::Hrr, 64).unwrap();
+    let weights = random::uniform::<f32>(&Key::new(1), [5, 300]);
+    let plan = |vectors: &Array| {
+        let superposed = space.superpose_weighted(vectors, &weights).unwrap();
+        superposed.explain().unwrap().to_string()
+    };
+    let sets = plan(&random::normal::<f32>(&Key::new(2), [5, 300, 64]));
+    assert!(sets.contains("Column") && !sets.contains("matmul"), "{sets}");
+    assert!(plan(&random::normal::<f32>(&Key::new(3), [300, 64])).contains("matmul"));
+}
+
+#[test]
 fn weights_weigh() {
     for model in [Model::Hrr, Model::Map, Model::Hlb, Model::Bsc, Model::Fhrr] {
         let space = Space::new(model, 2000).unwrap();
@@ -255,6 +268,8 @@ fn weights_weigh() {
         let stacked = Array::stack(&[&rows, &rows], 0);
         let each = space.superpose_weighted(&stacked, &weights).unwrap();
         assert!(values(&space.similarity(&each, &mixed).unwrap()).iter().all(|&v| v > 0.999), "{model}");
+        let alone = space.superpose_weighted(&rows, &weights.index(1)).unwrap();
+        assert!(alike(&space, &alone, &mixed.index(1)) > 0.999, "{model}");
         assert!(space.superpose_weighted(&rows, &Array::from([1.0f32, 2.0])).is_err());
     }
 }
