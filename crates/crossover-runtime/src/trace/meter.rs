@@ -72,6 +72,7 @@ pub fn spend(cost: u64) {
 }
 
 /// Whether memory may be looked at now.
+#[inline]
 pub(super) fn may_look(now: Ticks) -> bool {
     let next = NEXT.load(Ordering::Relaxed);
     // One thread looks at a time: the others come back after it.
