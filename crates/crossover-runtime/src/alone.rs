@@ -127,7 +127,10 @@ mod tests {
             for name in [usual, alone].into_iter().skip(round) {
                 let spans = below(name);
                 let [evaluation, kernel] = spans.as_slice() else { panic!("{name}: {spans:?}") };
-                assert_eq!((evaluation.kind, evaluation.name.as_str()), (trace::Kind::Evaluation, "evaluate"));
+                assert_eq!(
+                    (evaluation.kind, evaluation.name.as_str()),
+                    (trace::Kind::Evaluation, "evaluate")
+                );
                 assert_eq!((kernel.kind, kernel.name.as_str()), (trace::Kind::Kernel, "add"));
                 assert_eq!((evaluation.place, kernel.place), (Some(line), Some(line)));
                 assert!(kernel.start >= evaluation.start && kernel.end() <= evaluation.end());

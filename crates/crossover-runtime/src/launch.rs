@@ -76,7 +76,14 @@ impl<'a> Run<'a> {
             Error::Internal(format!("the host did not make kernel {at} ({}) ready", launch.name))
         })?;
         let signature = prepared.signature(at);
-        self.launch_on(Ready { device: Device::HOST, executable, signature, launch, at: Some(at), first: at })?;
+        self.launch_on(Ready {
+            device: Device::HOST,
+            executable,
+            signature,
+            launch,
+            at: Some(at),
+            first: at,
+        })?;
         Ok(false)
     }
 

@@ -38,6 +38,11 @@ pub(crate) enum When {
 }
 
 impl When {
+    /// When the host is through with a kernel that it began at a moment: of what a device does, it is the device's times that count.
+    fn end(&self, start: Moment) -> Moment {
+        if matches!(self, When::Over) { Moment::now() } else { start }
+    }
+
     /// Whether a device does it by itself, and who knows when.
     fn away(self) -> (bool, Option<Arc<dyn Timing>>) {
         match self {
@@ -61,10 +66,11 @@ pub(crate) fn run(
     Ok(machine.backend(device).timed(work)?.map_or(When::Over, When::Timed))
 }
 
-/// Records that the host evaluated a plan of one kernel since a moment; the kernel began at another, and is just over.
+/// Records that the host has just evaluated a plan of one kernel, since a moment; the kernel began at another.
 #[inline]
 pub(crate) fn alone(machine: &Machine, prepared: &Prepared, start: Moment, begun: Moment) {
-    trace::alone(start, begun, first(prepared), held(machine, Device::HOST));
+    let end = Moment::now();
+    trace::alone([start, begun, end], first(prepared), held(machine, Device::HOST));
     trace::look(machine, start);
 }
 
@@ -82,11 +88,12 @@ pub(crate) fn launched(
     decision: Option<Arc<Decision>>,
     moved: u64,
 ) {
+    let end = when.end(start);
     let at = if is_folded { prepared.plan().launches.len() + at } else { at };
     let kernel = first(prepared).map(|first| first + at as Number);
     let (is_away, timing) = when.away();
     let more = (moved > 0 || timing.is_some()).then_some(More { moved, timing, parts: 1 });
-    trace::kernel(start, kernel, (device, is_away), held(machine, device), decision, more);
+    trace::kernel([start, end], kernel, (device, is_away), held(machine, device), decision, more);
     trace::look(machine, start);
 }
 
@@ -97,9 +104,10 @@ pub(crate) fn kernel(machine: &Machine, started: Started<'_>, parts: impl ExactS
     let number = trace::once(described(launch, at.unwrap_or(0)));
     let (held, count) = (held(machine, device), parts.len() as u64);
     for when in parts {
+        let end = when.end(start);
         let (is_away, timing) = when.away();
         let more = Some(More { moved, timing, parts: count });
-        trace::kernel(start, number, (device, is_away), held, decision.clone(), more);
+        trace::kernel([start, end], number, (device, is_away), held, decision.clone(), more);
     }
 }
 

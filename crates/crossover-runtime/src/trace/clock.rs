@@ -98,7 +98,20 @@ fn counter() -> u64 {
 /// Whether the counter runs at one rate, also while the processor sleeps or changes its own, and on all cores alike.
 #[cfg(target_arch = "x86_64")]
 fn is_steady() -> bool {
-    (is_invariant() || is_stable_guest()) && !is_distrusted()
+    match source().trim() {
+        // The system keeps its own time by the counter.
+        "tsc" => true,
+        // It has found the counter wanting.
+        "hpet" | "acpi_pm" | "jiffies" | "refined-jiffies" => false,
+        _ => is_invariant() || is_stable_guest(),
+    }
+}
+
+/// What the system keeps time by, where it tells.
+#[cfg(target_arch = "x86_64")]
+fn source() -> String {
+    const SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    std::fs::read_to_string(SOURCE).unwrap_or_default()
 }
 
 /// Whether the processor promises it.
@@ -126,14 +139,6 @@ fn is_stable_guest() -> bool {
 /// `KVMKVMKVM`, as the instruction tells it.
 #[cfg(target_arch = "x86_64")]
 const KVM: [u32; 3] = [0x4b4d_564b, 0x564b_4d56, 0x0000_004d];
-
-/// Whether the system has found the counter wanting, and keeps time by another device.
-#[cfg(target_arch = "x86_64")]
-fn is_distrusted() -> bool {
-    const SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-    let source = std::fs::read_to_string(SOURCE).unwrap_or_default();
-    matches!(source.trim(), "hpet" | "acpi_pm" | "jiffies" | "refined-jiffies")
-}
 
 #[cfg(target_arch = "x86_64")]
 #[allow(unused_unsafe)]

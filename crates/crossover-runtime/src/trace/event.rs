@@ -132,11 +132,7 @@ pub(crate) enum What {
     /// A part of what the host did.
     Part(Kind, Name),
     /// The host evaluated a plan of one kernel, which began at a moment and ended with it.
-    Alone {
-        kernel: Number,
-        held: Held,
-        begun: Ticks,
-    },
+    Alone { kernel: Number, held: Held, begun: Ticks },
     /// The host ran a kernel, or a device was asked to.
     Kernel {
         kernel: Number,
@@ -148,12 +144,7 @@ pub(crate) enum What {
         more: Option<Box<More>>,
     },
     /// A device was asked to run all kernels of a list, one after the other; nobody times them.
-    Chain {
-        first: Number,
-        device: u16,
-        held: Held,
-        decision: Option<Arc<Decision>>,
-    },
+    Chain { first: Number, device: u16, held: Held, decision: Option<Arc<Decision>> },
     /// A copy.
     Copy(Box<Copied>),
 }

@@ -231,18 +231,21 @@ impl Moment {
     }
 }
 
-/// Records that the host evaluated a plan of one kernel since a moment; the kernel began at another, and is just over.
+/// Records that the host evaluated a plan of one kernel: when that began, when the kernel did, and when both ended.
 #[inline]
-pub(crate) fn alone(start: Moment, begun: Moment, kernel: Option<Number>, held: Held) {
+pub(crate) fn alone([start, begun, end]: [Moment; 3], kernel: Option<Number>, held: Held) {
     let Some(kernel) = kernel else { return lane::dropped() };
-    let (end, place) = (clock::now(), asking());
-    lane::push(|| Event { start: start.0, end, place, what: What::Alone { kernel, held, begun: begun.0 } });
+    let place = asking();
+    lane::push(|| {
+        let what = What::Alone { kernel, held, begun: begun.0 };
+        Event { start: start.0, end: end.0, place, what }
+    });
 }
 
-/// Records a kernel that the host has run since a moment, or that a device was asked to run then.
+/// Records a kernel that the host has run from a moment to another, or that a device was asked to run then.
 #[inline]
 pub(crate) fn kernel(
-    start: Moment,
+    [start, end]: [Moment; 2],
     kernel: Option<Number>,
     (device, is_away): (Device, bool),
     held: Held,
@@ -250,12 +253,10 @@ pub(crate) fn kernel(
     more: Option<More>,
 ) {
     let Some(kernel) = kernel else { return lane::dropped() };
-    // Of what a device does, it is the device's times that count.
-    let (end, place) = (if is_away { start.0 } else { clock::now() }, asking());
-    let (device, more) = (device.0 as u16, more.map(Box::new));
+    let (place, device, more) = (asking(), device.0 as u16, more.map(Box::new));
     lane::push(|| {
         let what = What::Kernel { kernel, device, is_away, held, decision, more };
-        Event { start: start.0, end, place, what }
+        Event { start: start.0, end: end.0, place, what }
     });
 }
 

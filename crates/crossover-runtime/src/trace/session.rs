@@ -106,6 +106,21 @@ impl Session {
         Session { start: lane::enter(), dropped, began, every }
     }
 
+    /// Looks how full devices are, so that the session knows it from its beginning and nobody has to look while something is being measured: drivers
+    /// take their time to tell.
+    ///
+    /// ```
+    /// use crossover_runtime::{Machine, sim::{Clock, SimHost, SimOptions}, trace::Session};
+    /// # use std::sync::Arc;
+    /// let machine = Machine::new(Arc::new(SimHost::hollow(SimOptions::default(), Clock::default())), Vec::new())?;
+    /// let session = Session::begin();
+    /// session.look(&machine);
+    /// # Ok::<(), crossover_runtime::Error>(())
+    /// ```
+    pub fn look(&self, machine: &crate::Machine) {
+        super::look(machine, super::Moment::now());
+    }
+
     /// Ends, and gives what happened. Waits for devices to be done with what they were asked until now.
     pub fn end(self) -> Seen {
         let end = super::clock::now();
@@ -187,7 +202,12 @@ impl Gathering {
             What::Alone { kernel, held, begun } => {
                 let kernel = kernels.from(*kernel)?.first()?;
                 _ = self.add(asked, Kind::Evaluation, EVALUATE.into(), None);
-                self.kernel(Asked { start: *begun, ..asked }, kernel, kernel.work(Device::HOST, *held, 1), None);
+                self.kernel(
+                    Asked { start: *begun, ..asked },
+                    kernel,
+                    kernel.work(Device::HOST, *held, 1),
+                    None,
+                );
             }
             What::Kernel { kernel, device, is_away, held, decision, more } => {
                 let kernel = kernels.from(*kernel)?.first()?;
