@@ -26,9 +26,15 @@ pub struct Session {
 impl Session {
     /// Begins to record the whole process.
     pub fn begin(name: impl Into<String>) -> Session {
+        Session::new(name.into(), trace::Session::begin)
+    }
+
+    fn new(name: String, begin: fn() -> trace::Session) -> Session {
         // Opening the runtime is not what anybody wants to measure.
-        Runtime::current();
-        Session { name: name.into(), inner: trace::Session::begin() }
+        let runtime = Runtime::current();
+        let inner = begin();
+        inner.look(runtime.executor().machine());
+        Session { name, inner }
     }
 
     /// Begins to record, with every kernel and copy of other devices timed by events, whatever that costs: a few microseconds each. Otherwise short
@@ -40,8 +46,7 @@ impl Session {
     /// assert!(session.end().estimated.is_empty());
     /// ```
     pub fn begin_timing_everything(name: impl Into<String>) -> Session {
-        Runtime::current();
-        Session { name: name.into(), inner: trace::Session::begin_timing_everything() }
+        Session::new(name.into(), trace::Session::begin_timing_everything)
     }
 
     /// Ends, and gives what was seen.

@@ -1,7 +1,7 @@
 //! Plans of one kernel on the host: what code that computes call by call runs, again and again.
 //!
-//! The same kernel with the same checks as in any other plan, without a table of buffers and without looking for somebody who watches: where
-//! anybody does, or anything is missing, the plan is left to the executor's usual way.
+//! The same kernel with the same checks as in any other plan, without a table of buffers. A session is told about it in one piece; where anybody
+//! else watches, or anything is missing, the plan is left to the executor's usual way.
 
 use std::sync::Arc;
 
@@ -9,7 +9,10 @@ use crossover_core::Scalar;
 use smallvec::{SmallVec, smallvec};
 
 use crate::{
-    Buffer, Device, Executor, Outputs, Placement, Prepared, Result, executor::stays_home, fork, trace,
+    Buffer, Device, Executor, Outputs, Placement, Prepared, Result,
+    executor::stays_home,
+    fork, spans,
+    trace::{self, Moment},
 };
 
 impl Executor {
@@ -30,7 +33,8 @@ impl Executor {
         };
         // The first run makes the kernel ready.
         let executable =
-            prepared.at_home(0).filter(|_| home && !trace::is_watched() && !self.recent().is_on())?;
+            prepared.at_home(0).filter(|_| home && !trace::is_heard() && !self.recent().is_on())?;
+        let start = trace::is_on().then(Moment::now);
         let mut blocks: SmallVec<[_; 4]> = SmallVec::new();
         for &input in &alone.inputs {
             blocks.push(inputs.get(input as usize)?.at_home()?);
@@ -38,8 +42,14 @@ impl Executor {
         Some((|| {
             fork::check()?;
             let (buffer, block, _) = Buffer::uninitialised(self.machine(), Device::HOST, alone.bytes)?;
-            executable.run(&prepared.signature(0).launch(&blocks, &[block], scalars)?)?;
+            let result = [block];
+            let launch = prepared.signature(0).launch(&blocks, &result, scalars)?;
+            let begun = start.map(|start| (start, Moment::now()));
+            executable.run(&launch)?;
             self.stats().launched();
+            if let Some((start, begun)) = begun {
+                spans::alone(self.machine(), prepared, start, begun);
+            }
             Ok(smallvec![buffer])
         })())
     }
@@ -80,5 +90,54 @@ mod tests {
         assert!(executor.run_alone(Placement::Auto, &prepared, &[], &[]).is_none(), "an input is missing");
         executor.recent().set(true);
         assert!(run().is_none(), "somebody watches");
+    }
+
+    #[test]
+    fn a_session_sees_the_evaluation_and_its_kernel() {
+        let host = Arc::new(SimHost::hollow(SimOptions::default(), Clock::default()));
+        let machine = Machine::new(host, Vec::new()).unwrap();
+        let executor = Executor::new(machine.clone(), Default::default(), Placement::Auto);
+        let prepared = executor.prepare(&twice()).unwrap();
+        let inputs = [Buffer::from_bytes(&machine, &[0; 12]).unwrap()];
+        // The first run is the usual one, and takes two events for the same.
+        let (usual, alone) = ("alone usual", "alone itself");
+        let line = std::panic::Location::caller();
+        let run = |name: &'static str| {
+            let _scope = trace::scope(name);
+            let _asked = trace::asked(line);
+            executor.run(&prepared, &inputs, &[]).unwrap();
+        };
+        // Numbers of kernels begin anew with every session.
+        for round in 0..2 {
+            let session = trace::Session::begin();
+            if round == 0 {
+                run(usual);
+            }
+            assert!(executor.run_alone(Placement::Auto, &prepared, &inputs, &[]).is_some());
+            run(alone);
+            let seen = session.end();
+            let below = |name: &str| -> Vec<trace::Span> {
+                let at = seen.spans.iter().position(|span| span.name.as_str() == name).unwrap();
+                let is_below = |span: &&trace::Span| {
+                    let above = span.parent.map(|above| (above, seen.spans[above].parent));
+                    above.is_some_and(|(above, top)| above == at || top == Some(at))
+                };
+                seen.spans.iter().filter(is_below).cloned().collect()
+            };
+            for name in [usual, alone].into_iter().skip(round) {
+                let spans = below(name);
+                let [evaluation, kernel] = spans.as_slice() else { panic!("{name}: {spans:?}") };
+                assert_eq!(
+                    (evaluation.kind, evaluation.name.as_str()),
+                    (trace::Kind::Evaluation, "evaluate")
+                );
+                assert_eq!((kernel.kind, kernel.name.as_str()), (trace::Kind::Kernel, "add"));
+                assert_eq!((evaluation.place, kernel.place), (Some(line), Some(line)));
+                assert!(kernel.start >= evaluation.start && kernel.end() <= evaluation.end());
+                let work = kernel.work.as_ref().unwrap();
+                assert_eq!((work.form, work.dtype, work.device), ("map", "f32", Device::HOST));
+                assert_eq!((work.read, work.written, work.flops, kernel.bytes), (12, 12, 3, 24));
+            }
+        }
     }
 }

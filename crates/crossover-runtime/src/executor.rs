@@ -252,7 +252,7 @@ impl Executor {
         if let Some(done) = self.run_alone(placement, prepared, inputs, scalars) {
             return done;
         }
-        let _span = trace::span(Kind::Evaluation, "evaluate");
+        let _span = trace::span(Kind::Evaluation, trace::EVALUATE);
         let course = self.course(placement, prepared, inputs, wanted);
         self.follow(&course, prepared, inputs, scalars)
     }
@@ -268,7 +268,7 @@ impl Executor {
         to: &mut [u8],
         start: Option<Instant>,
     ) -> Result<(Outputs, bool)> {
-        let _span = trace::span(Kind::Evaluation, "evaluate");
+        let _span = trace::span(Kind::Evaluation, trace::EVALUATE);
         let course = self.course(placement, prepared, inputs, Wanted::Copied);
         let outputs = self.follow(&course, prepared, inputs, scalars)?;
         let written = outputs.first().is_some_and(|output| output.bytes() == to.len());

@@ -40,6 +40,8 @@ struct Ready<'a> {
     launch: &'a PlannedLaunch,
     /// Its place in the plan; none if it does the work of two.
     at: Option<usize>,
+    /// Its place, or that of the first of two.
+    first: usize,
 }
 
 impl<'a> Run<'a> {
@@ -74,7 +76,14 @@ impl<'a> Run<'a> {
             Error::Internal(format!("the host did not make kernel {at} ({}) ready", launch.name))
         })?;
         let signature = prepared.signature(at);
-        self.launch_on(Ready { device: Device::HOST, executable, signature, launch, at: Some(at) })?;
+        self.launch_on(Ready {
+            device: Device::HOST,
+            executable,
+            signature,
+            launch,
+            at: Some(at),
+            first: at,
+        })?;
         Ok(false)
     }
 
@@ -93,7 +102,8 @@ impl<'a> Run<'a> {
             return Ok(false);
         };
         let fresh = self.unwritten(&fold.launch);
-        let ready = Ready { device, executable: &**executable, signature, launch: &fold.launch, at: None };
+        let executable = &**executable;
+        let ready = Ready { device, executable, signature, launch: &fold.launch, at: None, first: at };
         match self.launch_on(ready) {
             Ok(()) => Ok(true),
             Err(error) => {
@@ -128,7 +138,8 @@ impl<'a> Run<'a> {
             }
         };
         let fresh = self.unwritten(launch);
-        let ready = Ready { device, executable, signature: prepared.signature(at), launch, at: Some(at) };
+        let signature = prepared.signature(at);
+        let ready = Ready { device, executable, signature, launch, at: Some(at), first: at };
         let mut launched = self.launch_on(ready);
         for again in 0..2 {
             let Err(error @ Error::OutOfMemory { requested, .. }) = &launched else { break };
@@ -192,7 +203,7 @@ impl<'a> Run<'a> {
 
     fn launch_on(&mut self, ready: Ready<'_>) -> Result<()> {
         let (executor, course, prepared) = (self.executor, self.course, self.prepared);
-        let Ready { device, executable, signature, launch, at } = ready;
+        let Ready { device, executable, signature, launch, at, first } = ready;
         let machine = executor.machine();
         let timed = at.filter(|_| course.timed);
         let mut inputs: SmallVec<[_; 8]> = SmallVec::new();
@@ -268,10 +279,8 @@ impl<'a> Run<'a> {
             "ran"
         );
         if is_recording {
-            let decision = decision.map(|(made, at)| (made.clone(), at));
-            let started = spans::Started { start, launch, device, decision, moved: arrived };
-            spans::kernel(machine, started, std::iter::once(when));
-            trace::look(machine, start);
+            let (decision, which) = (decision.map(|(made, _)| made.clone()), (prepared, first, at.is_none()));
+            spans::launched(machine, which, (start, device, when), decision, arrived);
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use crate::{
     Backend, Coming, Device, Error, Executable, Result, Signature, outline, replay::Replay, route::Route,
-    router, spans::Detailed,
+    router, spans::Detailed, trace::Told,
 };
 
 /// A kernel on one device.
@@ -63,6 +63,7 @@ pub struct Prepared {
     patient: bool,
     replay: Replay,
     detailed: Detailed,
+    told: Told,
     /// Where it ran, and why.
     pub(crate) route: Route,
     is_small: bool,
@@ -78,9 +79,22 @@ impl Prepared {
         let signatures = plan.launches.iter().map(|l| Signature::new(&l.kernel)).collect();
         let patient = plan.launches.iter().any(|l| l.kernel.is_custom());
         let is_small = router::is_small(&plan, small);
-        let (replay, detailed) = (Replay::default(), Detailed::default());
+        let (replay, detailed, told) = (Replay::default(), Detailed::default(), Told::default());
         let alone = Alone::of(&plan);
-        Prepared { plan, alone, slots, begun, signatures, folds, patient, replay, detailed, route, is_small }
+        Prepared {
+            plan,
+            alone,
+            slots,
+            begun,
+            signatures,
+            folds,
+            patient,
+            replay,
+            detailed,
+            told,
+            route,
+            is_small,
+        }
     }
 
     /// Whether the plan waits for kernels that are being compiled, wherever it runs.
@@ -116,6 +130,11 @@ impl Prepared {
     /// Which sessions have timed it.
     pub(crate) fn detailed(&self) -> &Detailed {
         &self.detailed
+    }
+
+    /// The numbers by which sessions know its kernels.
+    pub(crate) fn told(&self) -> &Told {
+        &self.told
     }
 
     /// A kernel that a device has made ready.

@@ -22,8 +22,8 @@ use crate::{
     arena::{self, Life},
     buffer::Pin,
     executor::Course,
-    spans::{self, Started, When},
-    trace::{self, Moment},
+    spans,
+    trace::{self, Moment, Told},
 };
 
 /// Runs of a plan, one kernel after the other, before it is made a sequence.
@@ -95,6 +95,8 @@ struct Chain {
     given: Vec<BufferId>,
     /// Host scalars that must be 0.
     zeros: Vec<u16>,
+    /// The numbers by which sessions know its kernels.
+    told: Told,
 }
 
 impl Chain {
@@ -245,14 +247,12 @@ impl Executor {
 
     /// Tells sessions about the kernels of a chain that was queued since a moment.
     fn record(&self, start: Moment, device: Device, course: &Course, chain: &Chain, prepared: &Prepared) {
-        let launches = &prepared.plan().launches;
-        for link in &chain.links {
-            let fold = launches[link.at].fold.as_ref().filter(|_| link.folded);
-            let launch = fold.map_or(&launches[link.at], |fold| &fold.launch);
-            let decision = course.decision.as_ref().map(|made| (made.clone(), link.at));
-            let started = Started { start, launch, device, decision, moved: 0 };
-            spans::kernel(self.machine(), started, std::iter::once(When::Untimed));
-        }
+        let described = |link: &Link| {
+            let launch = &prepared.plan().launches[link.at];
+            if link.folded { spans::folded(launch, link.at) } else { spans::described(launch, link.at) }
+        };
+        let first = chain.told.number(|| chain.links.iter().map(described).collect());
+        trace::chain(start, first, device, spans::held(self.machine(), device), course.decision.clone());
         trace::look(self.machine(), start);
     }
 
@@ -302,7 +302,7 @@ impl Executor {
             }
         }
         let sequence = backend.sequence(&steps, bytes).ok().flatten()?;
-        Some(Some(Chain { sequence, links, given: places.given, zeros }))
+        Some(Some(Chain { sequence, links, given: places.given, zeros, told: Told::default() }))
     }
 
     fn run_chain(

@@ -115,6 +115,14 @@ fn kernels_know_their_memory_their_queue_and_their_device() {
 }
 
 #[test]
+fn a_session_knows_the_memory_from_its_beginning() {
+    let runtime = simulated();
+    let trace = alone(|| runtime.scope(|| profile("nothing", || ()).1));
+    assert_eq!(trace.memory.device, [0, 1], "before any kernel");
+    assert!(trace.memory.time.iter().all(|&time| time <= trace.wall_ns));
+}
+
+#[test]
 fn spans_name_the_line_that_asked() {
     let runtime = simulated();
     let (first, second) = (line!() + 5, line!() + 8);

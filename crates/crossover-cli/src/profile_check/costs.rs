@@ -3,7 +3,11 @@
 use std::{hint::black_box, time::Instant};
 
 use anyhow::{Context, Result};
-use crossover::{Runtime, profile::Session, profile::scope};
+use crossover::{
+    Runtime,
+    profile::{Session, scope},
+    runtime::trace,
+};
 use serde::Serialize;
 
 use super::{kernels, seeds};
@@ -13,6 +17,10 @@ use super::{kernels, seeds};
 pub struct Costs {
     /// Devices of the machine.
     devices: Vec<String>,
+    /// The clock of spans, and nanoseconds that looking at it and at the system's takes; a scope looks twice.
+    clock: &'static str,
+    clock_ns: f64,
+    system_clock_ns: f64,
     /// Nanoseconds of a scope while nobody records; the bar is 2.
     span_off_ns: f64,
     /// Nanoseconds of a scope while a session records; the bar is 60.
@@ -103,6 +111,9 @@ pub fn measure(wanted: &Wanted) -> Result<Costs> {
     let machine = runtime.executor().machine();
     let mut costs = Costs {
         devices: machine.devices().map(|d| machine.backend(d).describe()).collect(),
+        clock: trace::clock(),
+        clock_ns: best(|| each_of(SPANS, trace::Moment::now)),
+        system_clock_ns: best(|| each_of(SPANS, Instant::now)),
         span_off_ns: best(|| spans(10 * SPANS)),
         span_on_ns: 0.0,
         gather_ns: 0.0,
@@ -123,9 +134,14 @@ pub fn measure(wanted: &Wanted) -> Result<Costs> {
         let (name, place) = (work.name, work.place);
         let (calls, [off, on, ratio, spread, control]) =
             compared(&mut work.run, wanted.rounds).with_context(|| format!("{name} {place}"))?;
-        eprintln!("{ratio:.3} ({control:.3})  {:>10.1} µs  {name} {place}", off * 1e6);
         let (off_us, on_us) = (off * 1e6, on * 1e6);
-        costs.workloads.push(Cost { name, place, calls, off_us, on_us, ratio, spread, control });
+        let cost = Cost { name, place, calls, off_us, on_us, ratio, spread, control };
+        // As they come: all of them take minutes.
+        if costs.workloads.is_empty() {
+            eprintln!("{HEADS}");
+        }
+        eprintln!("{}", cost.line());
+        costs.workloads.push(cost);
         Ok(())
     };
     match wanted.suite {
@@ -134,7 +150,33 @@ pub fn measure(wanted: &Wanted) -> Result<Costs> {
         Suite::None => {}
     }
     costs.suites = together(&costs.workloads);
+    for suite in &costs.suites {
+        eprintln!("{}", suite.line());
+    }
     Ok(costs)
+}
+
+/// What stands above the lines of workloads.
+const HEADS: &str = "  plain µs  profiled µs   ratio  spread  control  calls  workload";
+
+impl Cost {
+    /// A line of the table.
+    fn line(&self) -> String {
+        let Cost { off_us, on_us, ratio, spread, control, calls, name, place } = self;
+        format!(
+            "{off_us:>10.2} {on_us:>12.2} {ratio:>7.3} {spread:>7.3} {control:>8.3} {calls:>6}  {name} {place}"
+        )
+    }
+}
+
+impl Together {
+    /// A line below the table.
+    fn line(&self) -> String {
+        let Together { place, total, mean, control_total, control_mean } = self;
+        format!(
+            "{place}: total {total:.4} (control {control_total:.4}), mean {mean:.4} (control {control_mean:.4})"
+        )
+    }
 }
 
 fn together(workloads: &[Cost]) -> Vec<Together> {
@@ -166,9 +208,14 @@ fn best(mut batch: impl FnMut() -> f64) -> f64 {
 
 /// Nanoseconds per scope.
 fn spans(count: u32) -> f64 {
+    each_of(count, || drop(scope(black_box("span"))))
+}
+
+/// Nanoseconds of one of so many calls.
+fn each_of<T>(count: u32, mut call: impl FnMut() -> T) -> f64 {
     let start = Instant::now();
     for _ in 0..count {
-        let _span = scope(black_box("span"));
+        black_box(call());
     }
     start.elapsed().as_nanos() as f64 / f64::from(count)
 }
@@ -237,6 +284,9 @@ mod tests {
             spread: 0.0,
             control: 1.0,
         };
+        let line = cost("a", 90.0, 1.5).line();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(words, ["90.00", "135.00", "1.500", "0.000", "1.000", "1", "a"]);
         let all = together(&[cost("a", 90.0, 1.0), cost("b", 7.0, 3.0), cost("a", 10.0, 1.21)]);
         assert_eq!((all[0].place.as_str(), all[1].place.as_str()), ("a", "b"));
         assert!((all[0].total - 1.021).abs() < 1e-12 && (all[0].mean - 1.1).abs() < 1e-12);

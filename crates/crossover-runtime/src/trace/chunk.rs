@@ -75,16 +75,12 @@ impl Pen {
         self.0.clone()
     }
 
-    /// Writes an event; gives it back if the chunk is full.
+    /// Where the next event goes; `None` if the chunk is full.
     #[inline]
-    pub(super) fn write(&mut self, event: Event) -> Result<(), Event> {
+    pub(super) fn slot(&mut self) -> Option<Slot<'_>> {
         // Nobody else changes it.
         let at = self.0.written.load(Ordering::Relaxed);
-        let Some(slot) = self.0.events.get(at) else { return Err(event) };
-        // SAFETY: the slot is not among the written ones, so nobody reads it, and there is one pen, borrowed for this call.
-        unsafe { (*slot.get()).write(event) };
-        self.0.written.store(at + 1, Ordering::Release);
-        Ok(())
+        self.0.events.get(at).map(|slot| Slot { written: &self.0.written, at, slot })
     }
 
     /// The pen of a chunk that nobody else has, emptied.
@@ -100,20 +96,33 @@ impl Pen {
     }
 }
 
+/// Room for one event, of the pen that it borrows.
+pub(super) struct Slot<'a> {
+    written: &'a AtomicUsize,
+    at: usize,
+    slot: &'a UnsafeCell<MaybeUninit<Event>>,
+}
+
+impl Slot<'_> {
+    /// Writes the event, and says that it is there.
+    #[inline]
+    pub(super) fn write(self, event: Event) {
+        // SAFETY: the slot is not among the written ones, so nobody reads it; there is one pen, whose borrow this has, so nobody else writes it.
+        unsafe { (*self.slot.get()).write(event) };
+        self.written.store(self.at + 1, Ordering::Release);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Kind;
+    use crate::trace::{
+        Kind, Name,
+        event::{Event, What},
+    };
 
-    fn event(start: u64) -> Event {
-        Event {
-            kind: Kind::Scope,
-            name: format!("{start}").into(),
-            start,
-            end: start,
-            more: None,
-            place: None,
-        }
+    fn event(start: u64, name: Name) -> Event {
+        Event { start, end: start, place: None, what: What::Part(Kind::Scope, name) }
     }
 
     #[test]
@@ -126,16 +135,15 @@ mod tests {
                 let events = chunk.events();
                 assert!(events.len() >= most);
                 most = events.len();
-                if let Some(last) = events.last() {
-                    assert_eq!(last.name.as_str(), format!("{}", most - 1));
+                if let Some(Event { start, what: What::Part(_, name), .. }) = events.last() {
+                    assert_eq!((*start, name.as_str()), (most as u64 - 1, &*format!("{}", most - 1)));
                 }
             }
         });
-        (0..EVENTS).for_each(|at| assert!(pen.write(event(at as u64)).is_ok()));
-        assert!(
-            pen.write(event(0)).is_err_and(|event| event.start == 0),
-            "a full chunk gives the event back"
-        );
+        for at in 0..EVENTS as u64 {
+            pen.slot().unwrap().write(event(at, format!("{at}").into()));
+        }
+        assert!(pen.slot().is_none(), "a full chunk has no room");
         reader.join().unwrap();
     }
 
@@ -143,8 +151,7 @@ mod tests {
     fn events_are_dropped_once_and_not_while_somebody_reads() {
         let shared: Arc<str> = "shared".into();
         let mut pen = Pen::new();
-        let name = crate::trace::Name::Made(shared.clone());
-        assert!(pen.write(Event { name, ..event(1) }).is_ok());
+        pen.slot().unwrap().write(event(1, Name::Made(shared.clone())));
         let reader = pen.chunk();
         assert!(!pen.reuse() && Pen::of(pen.chunk()).is_none());
         assert_eq!((Arc::strong_count(&shared), reader.events().len()), (2, 1));

@@ -110,36 +110,103 @@ pub struct Work {
     pub peak: u64,
 }
 
-/// What a kernel or a copy was about.
-#[derive(Clone)]
-pub(crate) enum What {
-    Work(Work),
-    Copy { bytes: u64, from: Device, to: Device },
-}
-
-/// What goes with kernels and copies.
-#[derive(Clone)]
-pub(crate) struct More {
-    pub(crate) what: What,
-    pub(crate) away: Option<Away>,
-}
-
 /// Something that a device does after the host has gone on: on which queue, and who knows when. Nobody does if it was not timed; then it is
 /// placed by others of its kind that were.
 pub type Away = (Queue, Option<Arc<dyn Timing>>);
 
-/// One thing that happened, as its thread wrote it down.
-#[derive(Clone)]
+/// One thing that happened, as its thread wrote it down: no more than one line of a cache. What can be found out later is not in it.
 pub(crate) struct Event {
-    pub(crate) kind: Kind,
-    pub(crate) name: Name,
     /// When the host began it, or asked a device to.
     pub(crate) start: Ticks,
     /// When the host was through with it.
     pub(crate) end: Ticks,
-    pub(crate) more: Option<Box<More>>,
     /// The line of the program that asked for it.
     pub(crate) place: Option<&'static Location<'static>>,
+    pub(crate) what: What,
+}
+
+const _: () = assert!(size_of::<Event>() <= 64);
+
+/// What happened. Kernels have numbers, by which the list of them is asked later.
+pub(crate) enum What {
+    /// A part of what the host did.
+    Part(Kind, Name),
+    /// The host evaluated a plan of one kernel, which began at a moment and ended with it.
+    Alone { kernel: Number, held: Held, begun: Ticks },
+    /// The host ran a kernel, or a device was asked to.
+    Kernel {
+        kernel: Number,
+        device: u16,
+        /// Whether a device does it after the host has gone on.
+        is_away: bool,
+        held: Held,
+        decision: Option<Arc<Decision>>,
+        more: Option<Box<More>>,
+    },
+    /// A device was asked to run all kernels of a list, one after the other; nobody times them.
+    Chain { first: Number, device: u16, held: Held, decision: Option<Arc<Decision>> },
+    /// A copy.
+    Copy(Box<Copied>),
+}
+
+/// The number of a kernel, among those that the sessions of the moment know.
+pub(crate) type Number = u32;
+
+/// Bytes of arrays on a device, and the most that there had been until then.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Held {
+    pub(crate) live: u64,
+    pub(crate) peak: u64,
+}
+
+/// What few kernels have.
+#[derive(Default)]
+pub(crate) struct More {
+    /// Bytes that had to be copied first.
+    pub(crate) moved: u64,
+    /// Who knows when a device ran it.
+    pub(crate) timing: Option<Arc<dyn Timing>>,
+    /// Of how many parts it is one; 0 and 1 mean whole.
+    pub(crate) parts: u64,
+}
+
+/// A copy.
+pub(crate) struct Copied {
+    pub(crate) bytes: u64,
+    pub(crate) way: (Device, Device),
+    pub(crate) away: Option<Away>,
+}
+
+/// What is known about a kernel before it runs.
+#[derive(Debug)]
+pub(crate) struct Described {
+    pub(crate) name: Arc<str>,
+    /// Its place in its plan, for what was decided about it.
+    pub(crate) at: usize,
+    pub(crate) form: &'static str,
+    pub(crate) dtype: &'static str,
+    pub(crate) read: u64,
+    pub(crate) written: u64,
+    pub(crate) flops: u64,
+}
+
+impl Described {
+    /// What one of several equal parts was asked to do.
+    pub(crate) fn work(&self, device: Device, held: Held, parts: u64) -> Work {
+        let parts = parts.max(1);
+        Work {
+            device,
+            form: self.form,
+            read: self.read / parts,
+            written: self.written / parts,
+            flops: self.flops / parts,
+            dtype: self.dtype,
+            decision: None,
+            moved: 0,
+            live: held.live,
+            peak: held.peak,
+        }
+    }
 }
 
 /// How full a device was at a moment.

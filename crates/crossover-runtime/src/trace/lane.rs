@@ -12,9 +12,9 @@ use parking_lot::Mutex;
 
 use super::{
     chunk::{Chunk, EVENTS, Pen},
-    clock,
+    clock::{Pair, Ticks},
     event::{Event, Note, Sample},
-    meter,
+    meter, told,
 };
 
 /// Sessions that are recording.
@@ -23,15 +23,21 @@ pub(super) static SESSIONS: AtomicU32 = AtomicU32::new(0);
 /// Sessions that have ever begun.
 pub(super) static BEGUN: AtomicU64 = AtomicU64::new(0);
 
-/// How often everything was forgotten; chunks of before are written to no more.
-static FORGOTTEN: AtomicU64 = AtomicU64::new(0);
+/// How often everything was forgotten, from 1; chunks of before are written to no more, and numbers of before mean nothing.
+static FORGOTTEN: AtomicU64 = AtomicU64::new(1);
+
+/// A number that changes whenever everything is forgotten. Never 0.
+#[inline]
+pub(super) fn forgotten() -> u64 {
+    FORGOTTEN.load(Ordering::Acquire)
+}
 
 /// Chunks in use, and events that found none.
 static CHUNKS: AtomicUsize = AtomicUsize::new(0);
 pub(super) static DROPPED: AtomicU64 = AtomicU64::new(0);
 
-/// Events kept at most; one takes 64 bytes, and a kernel or a copy about 200 more.
-const CAPACITY: usize = 1 << 20;
+/// Events kept at most; one takes 64 bytes, and a copy or a kernel that is timed about 200 more.
+pub(super) const CAPACITY: usize = 1 << 20;
 
 /// Empty chunks kept for the next session: memory that was written before is not a fault of a page away.
 static EMPTY: Mutex<Vec<Pen>> = Mutex::new(Vec::new());
@@ -59,17 +65,18 @@ const ASIDE: usize = 1 << 16;
 
 /// What a thread writes with.
 struct Writer {
-    lane: Arc<Lane>,
+    /// `None` until it writes.
+    lane: Option<Arc<Lane>>,
     pen: Option<Pen>,
     /// The value of `FORGOTTEN` when the chunk was taken.
     of: u64,
 }
 
 thread_local! {
-    static WRITER: RefCell<Option<Writer>> = const { RefCell::new(None) };
+    static WRITER: RefCell<Writer> = const { RefCell::new(Writer { lane: None, pen: None, of: 0 }) };
 }
 
-fn join() -> Writer {
+fn join() -> Arc<Lane> {
     static UNNAMED: AtomicU32 = AtomicU32::new(1);
     let thread = match std::thread::current().name() {
         Some(name) => name.to_string(),
@@ -77,59 +84,57 @@ fn join() -> Writer {
     };
     let lane = Arc::new(Lane { thread, chunks: Mutex::default() });
     LANES.lock().push(lane.clone());
-    Writer { lane, pen: None, of: 0 }
+    lane
 }
 
 impl Writer {
-    #[inline]
-    fn write(&mut self, event: Event) {
-        let event = match &mut self.pen {
-            Some(pen) if self.of == FORGOTTEN.load(Ordering::Relaxed) => match pen.write(event) {
-                Ok(()) => return,
-                Err(event) => event,
-            },
-            _ => event,
-        };
-        self.write_anew(event);
-    }
-
-    /// Begins a chunk with an event.
+    /// Begins a chunk; `None` if there are too many.
     #[cold]
-    fn write_anew(&mut self, event: Event) {
+    fn turn_over(&mut self) -> Option<&mut Pen> {
         let now = FORGOTTEN.load(Ordering::Acquire);
         let old = self.pen.take().filter(|_| self.of != now);
         if CHUNKS.fetch_add(1, Ordering::Relaxed) >= CAPACITY / EVENTS {
             CHUNKS.fetch_sub(1, Ordering::Relaxed);
             DROPPED.fetch_add(1, Ordering::Relaxed);
-            return;
+            return None;
         }
         let own = old.and_then(|mut pen| pen.reuse().then_some(pen));
-        let mut pen = own.or_else(|| EMPTY.lock().pop()).unwrap_or_else(Pen::new);
-        // Its first event is there before anybody sees it.
-        let _ = pen.write(event);
-        self.lane.chunks.lock().push(pen.chunk());
-        (self.pen, self.of) = (Some(pen), now);
+        let pen = own.or_else(|| EMPTY.lock().pop()).unwrap_or_else(Pen::new);
+        self.lane.get_or_insert_with(join).chunks.lock().push(pen.chunk());
+        self.of = now;
+        Some(self.pen.insert(pen))
     }
 }
 
-/// Writes an event down, unless there is no room or the thread is ending.
+/// Writes an event down, where it is to stay, unless there is no room or the thread is ending.
 #[inline]
-pub(super) fn push(event: Event) {
+pub(super) fn push(make: impl FnOnce() -> Event) {
     let _ = WRITER.try_with(|writer| {
-        // Dropping an event writes none, so nobody is inside already.
-        if let Ok(mut writer) = writer.try_borrow_mut() {
-            writer.get_or_insert_with(join).write(event);
+        // Making an event writes none, so nobody is inside already.
+        let Ok(mut writer) = writer.try_borrow_mut() else { return };
+        let writer = &mut *writer;
+        let is_current = writer.of == FORGOTTEN.load(Ordering::Relaxed);
+        if let Some(slot) = writer.pen.as_mut().filter(|_| is_current).and_then(Pen::slot) {
+            slot.write(make());
+        } else if let Some(slot) = writer.turn_over().and_then(Pen::slot) {
+            slot.write(make());
         }
     });
 }
 
-/// Shows every thread's name and a copy of its events since a moment. No lock is held meanwhile: who looks may wait for a device.
-pub(super) fn visit(first: clock::Ticks, mut see: impl FnMut(&str, Vec<Event>)) {
+/// Counts an event that nothing was kept of.
+#[cold]
+pub(super) fn dropped() {
+    DROPPED.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Shows every thread's name and its events since a moment. No lock is held meanwhile: who looks may wait for a device.
+pub(super) fn visit(first: Ticks, mut see: impl FnMut(&str, &[&Event])) {
     let lanes = LANES.lock().clone();
     for lane in lanes {
         let chunks = lane.chunks.lock().clone();
         let events = chunks.iter().flat_map(|chunk| chunk.events());
-        see(&lane.thread, events.filter(|event| event.start >= first).cloned().collect());
+        see(&lane.thread, &events.filter(|event| event.start >= first).collect::<Vec<_>>());
     }
 }
 
@@ -148,7 +153,7 @@ pub(super) fn note(note: Note) {
 }
 
 /// Samples and notes since a moment.
-pub(super) fn beside(first: clock::Ticks) -> Beside {
+pub(super) fn beside(first: Ticks) -> Beside {
     let beside = BESIDE.lock();
     Beside {
         samples: beside.samples.iter().filter(|sample| sample.time >= first).copied().collect(),
@@ -157,11 +162,13 @@ pub(super) fn beside(first: clock::Ticks) -> Beside {
 }
 
 /// Begins a session: the moment from which events belong to it.
-pub(super) fn enter() -> clock::Ticks {
+pub(super) fn enter() -> Pair {
+    // A session that ends forgets everything before another begins.
+    let _lanes = LANES.lock();
     BEGUN.fetch_add(1, Ordering::Relaxed);
-    let now = clock::now();
+    let now = Pair::now();
     if SESSIONS.fetch_add(1, Ordering::AcqRel) == 0 {
-        meter::restart(now);
+        meter::restart(now.ticks);
     }
     now
 }
@@ -172,12 +179,12 @@ pub(super) fn leave() {
     if SESSIONS.fetch_sub(1, Ordering::AcqRel) > 1 {
         return;
     }
-    FORGOTTEN.fetch_add(1, Ordering::AcqRel);
+    told::List::clear(|| {
+        FORGOTTEN.fetch_add(1, Ordering::AcqRel);
+    });
     // This thread's chunk is forgotten at once, with what its events hold on to; those of others when they write again or end.
     let _ = WRITER.try_with(|writer| {
-        if let Ok(mut writer) = writer.try_borrow_mut()
-            && let Some(writer) = &mut *writer
-        {
+        if let Ok(mut writer) = writer.try_borrow_mut() {
             writer.pen = None;
         }
     });

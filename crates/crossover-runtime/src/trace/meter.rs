@@ -13,7 +13,7 @@ use super::clock::{self, Ticks};
 pub const TIMED: u64 = 4_000;
 
 /// One part in so many of a session's time may go into timing.
-const PARTS: u64 = 200;
+const PARTS: u64 = 400;
 
 /// One part in so many may go into looking at memory, which asks drivers.
 const LOOKS: u64 = 500;
@@ -72,6 +72,7 @@ pub fn spend(cost: u64) {
 }
 
 /// Whether memory may be looked at now.
+#[inline]
 pub(super) fn may_look(now: Ticks) -> bool {
     let next = NEXT.load(Ordering::Relaxed);
     // One thread looks at a time: the others come back after it.
@@ -103,8 +104,8 @@ mod tests {
                 })
                 .count()
         };
-        assert_eq!(timed(1_000_000), 1000);
-        assert_eq!(timed(20_000), 25, "4 µs in 800");
+        assert_eq!(timed(2_000_000), 1000);
+        assert_eq!(timed(20_000), 12, "4 µs in 1600");
         assert_eq!(timed(100), 0);
         assert!(!is_small(u64::MAX, 1, u64::MAX), "numbers that are too large are no small part");
     }

@@ -1,7 +1,8 @@
 //! Spans of what happened, on the host's threads and on the queues of devices.
 //!
 //! Nothing is recorded until a [`Session`] begins; until then a [`scope`] is one relaxed load. Recording, each thread writes to a list of
-//! its own, and devices note the times of what they were asked to do without anybody waiting; a session that ends puts it all on one clock.
+//! its own, 64 bytes for each thing that happened, and devices note the times of what they were asked to do without anybody waiting. What can be found out
+//! later is: a session that ends puts it all on one clock, finds what kernels are by their numbers, and what encloses what.
 //!
 //! ```
 //! use crossover_runtime::trace::{Kind, Session, scope};
@@ -23,15 +24,25 @@ mod event;
 mod lane;
 mod meter;
 mod session;
+mod told;
 
-use std::{cell::Cell, panic::Location, sync::atomic::Ordering};
+use std::{
+    cell::Cell,
+    panic::Location,
+    sync::{Arc, atomic::Ordering},
+};
 
-use crate::Device;
+use crate::{Decision, Device};
 
 pub use event::{Away, Kind, Name, Note, Queue, Sample, Timing, Work};
-use event::{Event, More, What};
+use event::{Copied, Event, What};
+pub(crate) use event::{Described, Held, More, Number};
 pub use meter::{TIMED, affords, spend};
 pub use session::{Seen, Session, Span, Track};
+pub(crate) use told::{Told, once};
+
+/// The name of the evaluation of a plan.
+pub(crate) const EVALUATE: &str = "evaluate";
 
 /// Whether anybody records.
 #[inline]
@@ -39,10 +50,25 @@ pub fn is_on() -> bool {
     lane::SESSIONS.load(Ordering::Relaxed) > 0
 }
 
+/// Whether anybody listens to what `tracing` says about evaluations.
+#[inline]
+pub fn is_heard() -> bool {
+    tracing::level_filters::LevelFilter::current() >= tracing::level_filters::LevelFilter::INFO
+}
+
 /// Whether anybody records, or listens to what `tracing` says about evaluations.
 #[inline]
 pub fn is_watched() -> bool {
-    is_on() || tracing::level_filters::LevelFilter::current() >= tracing::level_filters::LevelFilter::INFO
+    is_on() || is_heard()
+}
+
+/// The clock that spans are measured by, in words.
+///
+/// ```
+/// assert!(["the processor's counter", "the system's clock"].contains(&crossover_runtime::trace::clock()));
+/// ```
+pub fn clock() -> &'static str {
+    clock::name()
 }
 
 /// The number of the session that began last. Devices set their clocks anew for each.
@@ -59,8 +85,8 @@ struct Open {
     name: Name,
     start: clock::Ticks,
     place: Option<&'static Location<'static>>,
-    /// The same span for subscribers of `tracing`, if any listens.
-    _shown: Option<tracing::span::EnteredSpan>,
+    /// The same span for subscribers of `tracing`, if any listens. In a box, so that a span is small where none does.
+    _shown: Option<Box<tracing::span::EnteredSpan>>,
 }
 
 /// Begins a span with a name. Without a session and without a subscriber of `tracing` it costs a load and a branch.
@@ -78,7 +104,7 @@ pub fn span(kind: Kind, name: impl Into<Name>) -> Scope {
 
 #[inline]
 fn begin(kind: Kind, name: impl Into<Name>, place: Option<&'static Location<'static>>) -> Scope {
-    let listens = tracing::level_filters::LevelFilter::current() >= tracing::level_filters::LevelFilter::INFO;
+    let listens = is_heard();
     if !is_on() && !listens {
         return Scope(None);
     }
@@ -88,7 +114,7 @@ fn begin(kind: Kind, name: impl Into<Name>, place: Option<&'static Location<'sta
 #[cold]
 fn open(kind: Kind, name: Name, listens: bool, place: Option<&'static Location<'static>>) -> Scope {
     let place = place.or_else(asking);
-    let shown = listens.then(|| shown(kind, name.as_str(), place).entered());
+    let shown = listens.then(|| Box::new(shown(kind, name.as_str(), place).entered()));
     Scope(Some(Open { kind, name, start: clock::now(), place, _shown: shown }))
 }
 
@@ -175,7 +201,7 @@ impl Scope {
 impl Drop for Scope {
     #[inline]
     fn drop(&mut self) {
-        if let Some(open) = self.0.take() {
+        if let Some(open) = &mut self.0 {
             close(open);
         }
     }
@@ -183,11 +209,13 @@ impl Drop for Scope {
 
 /// Apart from the drop, so that scopes which nobody records stay a load and a branch where they are inlined.
 #[cold]
-fn close(open: Open) {
+fn close(open: &mut Open) {
     if is_on() {
         let end = clock::now();
-        let Open { kind, name, start, place, .. } = open;
-        lane::push(Event { kind, name, start, end, more: None, place });
+        lane::push(|| {
+            let name = std::mem::replace(&mut open.name, Name::Text(""));
+            Event { start: open.start, end, place: open.place, what: What::Part(open.kind, name) }
+        });
     }
 }
 
@@ -203,21 +231,56 @@ impl Moment {
     }
 }
 
-/// Records a kernel: what it was asked to do since a moment, and if a device does it after the host has gone on, where and when.
-pub fn kernel(name: impl Into<Name>, start: Moment, work: Work, away: Option<Away>) {
-    // Of what a device does, it is the device's times that count.
-    let end = if away.is_some() { start.0 } else { clock::now() };
-    let (name, place) = (name.into(), asking());
-    let more = Some(Box::new(More { what: What::Work(work), away }));
-    lane::push(Event { kind: Kind::Kernel, name, start: start.0, end, more, place });
+/// Records that the host evaluated a plan of one kernel: when that began, when the kernel did, and when both ended.
+#[inline]
+pub(crate) fn alone([start, begun, end]: [Moment; 3], kernel: Option<Number>, held: Held) {
+    let Some(kernel) = kernel else { return lane::dropped() };
+    let place = asking();
+    lane::push(|| {
+        let what = What::Alone { kernel, held, begun: begun.0 };
+        Event { start: start.0, end: end.0, place, what }
+    });
+}
+
+/// Records a kernel that the host has run from a moment to another, or that a device was asked to run then.
+#[inline]
+pub(crate) fn kernel(
+    [start, end]: [Moment; 2],
+    kernel: Option<Number>,
+    (device, is_away): (Device, bool),
+    held: Held,
+    decision: Option<Arc<Decision>>,
+    more: Option<More>,
+) {
+    let Some(kernel) = kernel else { return lane::dropped() };
+    let (place, device, more) = (asking(), device.0 as u16, more.map(Box::new));
+    lane::push(|| {
+        let what = What::Kernel { kernel, device, is_away, held, decision, more };
+        Event { start: start.0, end: end.0, place, what }
+    });
+}
+
+/// Records that a device was asked, at a moment, to run all kernels that were told from a number on.
+pub(crate) fn chain(
+    start: Moment,
+    first: Option<Number>,
+    device: Device,
+    held: Held,
+    decision: Option<Arc<Decision>>,
+) {
+    let Some(first) = first else { return lane::dropped() };
+    let (place, device) = (asking(), device.0 as u16);
+    lane::push(|| {
+        let what = What::Chain { first, device, held, decision };
+        Event { start: start.0, end: start.0, place, what }
+    });
 }
 
 /// Records a copy of so many bytes from one device to another since a moment, or on a queue.
-pub fn transfer(start: Moment, bytes: u64, (from, to): (Device, Device), away: Option<Away>) {
-    let name = if to == Device::HOST { "copy to the host" } else { "copy to a device" };
-    let more = Some(Box::new(More { what: What::Copy { bytes, from, to }, away }));
-    let (start, end, place) = (start.0, clock::now(), asking());
-    lane::push(Event { kind: Kind::Transfer, name: name.into(), start, end, more, place });
+pub fn transfer(start: Moment, bytes: u64, way: (Device, Device), away: Option<Away>) {
+    let (end, place) = (clock::now(), asking());
+    let what = What::Copy(Box::new(Copied { bytes, way, away }));
+    lane::push(|| Event { start: start.0, end, place, what });
 }
 
 /// Records that something happened.
@@ -228,10 +291,15 @@ pub fn note(kind: &'static str, text: impl FnOnce() -> String) {
 }
 
 /// Looks how full devices are, unless somebody has just looked, or looking takes too long to be done so soon again.
+#[inline]
 pub(crate) fn look(machine: &crate::Machine, now: Moment) {
-    if !meter::may_look(now.0) {
-        return;
+    if meter::may_look(now.0) {
+        look_now(machine);
     }
+}
+
+#[cold]
+fn look_now(machine: &crate::Machine) {
     let start = clock::now();
     for device in machine.devices() {
         if let Some(memory) = machine.memory(device) {

@@ -3,10 +3,11 @@
 use std::{panic::Location, sync::atomic::Ordering, time::SystemTime};
 
 use super::{
-    clock::{Scale, Ticks},
+    EVALUATE,
+    clock::{Pair, Scale, Ticks},
     estimate,
-    event::{Event, Kind, Name, Note, Queue, Sample, What, Work},
-    lane, meter,
+    event::{Away, Described, Event, Kind, Name, Note, Queue, Sample, What, Work},
+    lane, meter, told,
 };
 use crate::Device;
 
@@ -14,7 +15,7 @@ use crate::Device;
 ///
 /// Ends when it is dropped; [`end`](Session::end) gives what it saw.
 pub struct Session {
-    start: Ticks,
+    start: Pair,
     dropped: u64,
     began: SystemTime,
     /// Whether every launch is timed.
@@ -105,15 +106,30 @@ impl Session {
         Session { start: lane::enter(), dropped, began, every }
     }
 
+    /// Looks how full devices are, so that the session knows it from its beginning and nobody has to look while something is being measured: drivers
+    /// take their time to tell.
+    ///
+    /// ```
+    /// use crossover_runtime::{Machine, sim::{Clock, SimHost, SimOptions}, trace::Session};
+    /// # use std::sync::Arc;
+    /// let machine = Machine::new(Arc::new(SimHost::hollow(SimOptions::default(), Clock::default())), Vec::new())?;
+    /// let session = Session::begin();
+    /// session.look(&machine);
+    /// # Ok::<(), crossover_runtime::Error>(())
+    /// ```
+    pub fn look(&self, machine: &crate::Machine) {
+        super::look(machine, super::Moment::now());
+    }
+
     /// Ends, and gives what happened. Waits for devices to be done with what they were asked until now.
     pub fn end(self) -> Seen {
         let end = super::clock::now();
         let scale = Scale::since(self.start);
         let mut gathering = Gathering { scale, tracks: Vec::new(), drafts: Vec::new(), lost: 0 };
-        lane::visit(self.start, |thread, events| gathering.take(thread, events));
+        lane::visit(self.start.ticks, |thread, events| gathering.take(thread, events));
         let (tracks, spans, lost) = gathering.finish();
         let dropped = lane::DROPPED.load(Ordering::Relaxed) - self.dropped + lost;
-        let lane::Beside { mut samples, mut notes } = lane::beside(self.start);
+        let lane::Beside { mut samples, mut notes } = lane::beside(self.start.ticks);
         samples.iter_mut().for_each(|sample| sample.time = scale.nanoseconds(sample.time));
         notes.iter_mut().for_each(|note| note.time = scale.nanoseconds(note.time));
         let wall = scale.nanoseconds(end);
@@ -130,6 +146,14 @@ impl Drop for Session {
     }
 }
 
+/// Spans of a session at most: some events are several.
+const SPANS: usize = 2 * lane::CAPACITY;
+
+/// Where a device runs kernels.
+fn compute(device: Device) -> Queue {
+    Queue { device, purpose: "compute" }
+}
+
 /// A span before its parent is known, with the thread that asked for it.
 struct Draft {
     span: Span,
@@ -144,60 +168,121 @@ struct Gathering {
     lost: u64,
 }
 
+/// Who asked for something, from when to when the host was about it, and on behalf of which line.
+#[derive(Clone, Copy)]
+struct Asked {
+    by: usize,
+    start: Ticks,
+    end: Ticks,
+    place: Option<&'static Location<'static>>,
+}
+
 impl Gathering {
-    fn take(&mut self, thread: &str, events: Vec<Event>) {
+    fn take(&mut self, thread: &str, events: &[&Event]) {
         if events.is_empty() {
             return;
         }
         // Threads of equal names are still different threads.
-        let asked_by = self.tracks.len();
+        let by = self.tracks.len();
         self.tracks.push(Track::Thread(thread.to_string()));
+        // What events name was told before they were written.
+        let kernels = told::List::now();
         for event in events {
-            let queued = self.scale.nanoseconds(event.start);
-            let (what, away) = event.more.map(|more| (more.what, more.away)).unzip();
-            let (mut track, mut start, mut end, mut estimated) =
-                (asked_by, queued, self.scale.nanoseconds(event.end), false);
-            if let Some((queue, timing)) = away.flatten() {
-                match timing.map(|timing| timing.resolve()) {
-                    // Placed once everything that was timed is known.
-                    None => estimated = true,
-                    Some(Some((from, to))) => {
-                        let place = |instant| self.scale.nanoseconds(self.scale.ticks_of(instant));
-                        (start, end) = (place(from), place(to));
-                    }
-                    Some(None) => {
-                        self.lost += 1;
-                        continue;
-                    }
-                }
-                track = self.track(Track::Queue(queue));
+            let asked = Asked { by, start: event.start, end: event.end, place: event.place };
+            if self.event(asked, &event.what, &kernels).is_none() {
+                self.lost += 1;
             }
-            let (work, bytes, way) = match what {
-                Some(What::Work(work)) => {
-                    let bytes = work.read + work.written;
-                    (Some(work), bytes, None)
-                }
-                Some(What::Copy { bytes, from, to }) => (None, bytes, Some((from, to))),
-                None => (None, 0, None),
-            };
-            let (kind, name, place) = (event.kind, event.name, event.place);
-            let (duration, parent) = (end.saturating_sub(start), None);
-            let span = Span {
-                kind,
-                name,
-                track,
-                start,
-                duration,
-                parent,
-                queued,
-                work,
-                bytes,
-                way,
-                place,
-                estimated,
-            };
-            self.drafts.push(Draft { span, asked_by });
         }
+    }
+
+    /// The spans of an event; `None` if nothing is known of what it names.
+    fn event(&mut self, asked: Asked, what: &What, kernels: &told::List) -> Option<()> {
+        match what {
+            What::Part(kind, name) => _ = self.add(asked, *kind, name.clone(), None),
+            What::Alone { kernel, held, begun } => {
+                let kernel = kernels.from(*kernel)?.first()?;
+                _ = self.add(asked, Kind::Evaluation, EVALUATE.into(), None);
+                self.kernel(
+                    Asked { start: *begun, ..asked },
+                    kernel,
+                    kernel.work(Device::HOST, *held, 1),
+                    None,
+                );
+            }
+            What::Kernel { kernel, device, is_away, held, decision, more } => {
+                let kernel = kernels.from(*kernel)?.first()?;
+                let (device, more) = (Device(usize::from(*device)), more.as_deref());
+                let mut work = kernel.work(device, *held, more.map_or(1, |more| more.parts));
+                work.moved = more.map_or(0, |more| more.moved / more.parts.max(1));
+                work.decision = decision.clone().map(|made| (made, kernel.at));
+                let away = is_away.then(|| (compute(device), more.and_then(|more| more.timing.clone())));
+                self.kernel(asked, kernel, work, away);
+            }
+            What::Chain { first, device, held, decision } => {
+                let device = Device(usize::from(*device));
+                for kernel in kernels.from(*first)? {
+                    let mut work = kernel.work(device, *held, 1);
+                    work.decision = decision.clone().map(|made| (made, kernel.at));
+                    self.kernel(asked, kernel, work, Some((compute(device), None)));
+                }
+            }
+            What::Copy(copied) => {
+                let to_host = copied.way.1 == Device::HOST;
+                let name = if to_host { "copy to the host" } else { "copy to a device" };
+                if let Some(span) = self.add(asked, Kind::Transfer, name.into(), copied.away.clone()) {
+                    (span.way, span.bytes) = (Some(copied.way), copied.bytes);
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn kernel(&mut self, asked: Asked, kernel: &Described, work: Work, away: Option<Away>) {
+        let (name, bytes) = (Name::Made(kernel.name.clone()), work.read + work.written);
+        if let Some(span) = self.add(asked, Kind::Kernel, name, away) {
+            (span.work, span.bytes) = (Some(work), bytes);
+        }
+    }
+
+    /// A span with what all spans have. `None`, and counted, if a device cannot tell any more when it was, or there are too many.
+    fn add(&mut self, asked: Asked, kind: Kind, name: Name, away: Option<Away>) -> Option<&mut Span> {
+        if self.drafts.len() >= SPANS {
+            self.lost += 1;
+            return None;
+        }
+        let queued = self.scale.nanoseconds(asked.start);
+        let (mut track, mut start, mut end, mut estimated) =
+            (asked.by, queued, self.scale.nanoseconds(asked.end), false);
+        if let Some((queue, timing)) = away {
+            match timing.map(|timing| timing.resolve()) {
+                // Placed once everything that was timed is known.
+                None => estimated = true,
+                Some(Some((from, to))) => {
+                    (start, end) = (self.scale.nanoseconds_of(from), self.scale.nanoseconds_of(to));
+                }
+                Some(None) => {
+                    self.lost += 1;
+                    return None;
+                }
+            }
+            track = self.track(Track::Queue(queue));
+        }
+        let span = Span {
+            kind,
+            name,
+            track,
+            start,
+            duration: end.saturating_sub(start),
+            parent: None,
+            queued,
+            work: None,
+            bytes: 0,
+            way: None,
+            place: asked.place,
+            estimated,
+        };
+        self.drafts.push(Draft { span, asked_by: asked.by });
+        self.drafts.last_mut().map(|draft| &mut draft.span)
     }
 
     fn track(&mut self, track: Track) -> usize {
