@@ -20,8 +20,12 @@ use crate::{memory::Pool, threads::Threads, tile::Tiles, window::View};
 
 /// Multiply-adds below which one thread works alone.
 const ALONE: usize = 1 << 20;
-/// Multiply-adds up to which threads take blocks of rows; above, sharing packed panels pays.
-const BLOCKS: usize = 1 << 27;
+/// Multiply-adds up to which threads take whole rows; above, blocks of [`ROWS`] and [`COLUMNS`]. What each packs for itself is little beside what it
+/// multiplies, and nobody waits for another as threads that share packed panels do (`cargo xtask bench --only matmul`).
+const BANDS: usize = 1 << 27;
+/// Rows and columns of a block of a large product.
+const ROWS: usize = 256;
+const COLUMNS: usize = 512;
 /// Result panels up to which `gemm` reads the left operand where it lies; copying it costs more than it gains.
 const UNPACKED: usize = 16;
 /// Bytes of a widened panel of each operand.
@@ -99,53 +103,57 @@ impl MatMul {
         })
     }
 
-    /// Batches one by one on all threads, or spread over them when each is small; products in between are cut into
-    /// blocks of rows, of which the caller takes its share: it need not wait for threads to wake.
-    fn each_batch(&self, f: impl Fn(usize, Range<usize>, Parallelism) + Sync) {
+    /// Calls `f` for every batch with rows and columns of its result: all of a small product, or blocks of larger ones, shared by the threads. `gemm`
+    /// adapts the order of its sums to the shape it is given, so the blocks do not depend on the number of threads.
+    fn each_block(&self, f: impl Fn(usize, Range<usize>, Range<usize>) + Sync) {
         let work = self.m * self.n * self.k.max(1);
-        let threads = self.threads.count();
-        if work <= ALONE {
-            let grain = self.batches.div_ceil(4 * threads).max(ALONE / 2 / work.max(1)).max(1);
-            self.threads.each(self.batches, grain, |range| {
-                range.for_each(|b| f(b, 0..self.m, Parallelism::None));
-            });
-        } else if work <= BLOCKS {
-            // `gemm` adapts the order of its sums to the shape it is given, so the blocks must not depend on the
-            // number of threads.
-            let rows = self.m.div_ceil(4).next_multiple_of(16);
-            let blocks = self.m.div_ceil(rows);
-            self.threads.each(self.batches * blocks, 1, |range| {
-                for piece in range {
-                    let start = piece % blocks * rows;
-                    f(piece / blocks, start..(start + rows).min(self.m), Parallelism::None);
-                }
-            });
-        } else if threads == 1 {
-            (0..self.batches).for_each(|b| f(b, 0..self.m, Parallelism::None));
-        } else {
-            self.threads.install(|| {
-                (0..self.batches).for_each(|b| f(b, 0..self.m, Parallelism::Rayon(threads)));
-            });
-        }
+        let (rows, columns) = match work {
+            ..=ALONE => (self.m, self.n),
+            ..=BANDS => (self.m.div_ceil(4).next_multiple_of(16), self.n),
+            _ => (ROWS, COLUMNS),
+        };
+        let (across, down) = (self.n.div_ceil(columns), self.m.div_ceil(rows));
+        let blocks = self.batches * across * down;
+        let grain = match work {
+            ..=ALONE => blocks.div_ceil(4 * self.threads.count()).max(ALONE / 2 / work.max(1)).max(1),
+            _ => 1,
+        };
+        let part = |at: usize, step: usize, end: usize| at * step..(at * step + step).min(end);
+        self.threads.each(blocks, grain, |range| {
+            for block in range {
+                // Neighbours share the rows of the left operand.
+                let (above, column) = (block / across, block % across);
+                let (batch, row) = (above / down, above % down);
+                f(batch, part(row, rows, self.m), part(column, columns, self.n));
+            }
+        });
     }
 
     fn float<T: Float>(&self, launch: &Launch<'_>) {
         let (a, b, out) = addresses(launch);
         let canonical = (self.tiles.canonical)(self.dtype);
-        self.each_batch(|batch, rows, parallelism| {
-            let start = self.left.start(batch) + rows.start as isize * self.left.rows;
-            let a = (a as *const T).wrapping_offset(start);
-            let b = (b as *const T).wrapping_offset(self.right.start(batch));
-            let out = (out as *mut T).wrapping_add((batch * self.m + rows.start) * self.n);
+        self.each_block(|batch, rows, columns| {
+            let above = self.left.start(batch) + rows.start as isize * self.left.rows;
+            let beside = self.right.start(batch) + columns.start as isize * self.right.columns;
+            let a = (a as *const T).wrapping_offset(above);
+            let b = (b as *const T).wrapping_offset(beside);
+            let out = (out as *mut T).wrapping_add((batch * self.m + rows.start) * self.n + columns.start);
             // SAFETY: `Launch::new` has checked that operands and result lie inside their blocks; batches and blocks of
-            // rows of the result are disjoint.
+            // the result are disjoint.
             unsafe {
                 let left = (a, self.left.rows, self.left.columns);
                 let right = (b, self.right.rows, self.right.columns);
-                product((rows.len(), self.n, self.k), out, self.n, left, right, parallelism);
-                if let Some(canonical) = canonical {
-                    let at = out.cast::<u8>();
-                    canonical(at, at, at, at, rows.len() * self.n);
+                let shape = (rows.len(), columns.len(), self.k);
+                product(shape, out, self.n, left, right, Parallelism::None);
+                let Some(canonical) = canonical else { return };
+                let (lines, length) = if columns.len() == self.n {
+                    (1, rows.len() * self.n)
+                } else {
+                    (rows.len(), columns.len())
+                };
+                for line in 0..lines {
+                    let at = out.add(line * self.n).cast::<u8>();
+                    canonical(at, at, at, at, length);
                 }
             }
         });
