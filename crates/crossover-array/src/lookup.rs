@@ -73,6 +73,35 @@ impl Array {
         }
     }
 
+    /// As [`take`](Array::take), with indices that nobody looks at first: one that is out of range, negative ones among them, is that of the
+    /// nearest end, as with NumPy's `mode="clip"`. Nothing is evaluated.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let x = Array::from([10, 20, 30]);
+    /// assert_eq!(x.take_clipped(&Array::from([1, 7, -1]), 0).to_vec::<i32>()?, [20, 30, 10]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn take_clipped(&self, indices: &Array, axis: i64) -> Array {
+        if indices.dtype() == DType::U64 {
+            // The largest of them are no i64.
+            return self.take_clipped(&indices.minimum(i64::MAX as u64).astype(DType::I64), axis);
+        }
+        Array::build([self, indices], |b, [x, at]| {
+            let (values, dtype) = (b.ty(x).shape, b.ty(at).dtype);
+            let length = values[values.axis("take_clipped", axis)?];
+            if !dtype.is_int() || (length == 0 && b.ty(at).shape.size() > 0) {
+                let what = format!(
+                    "indices of {dtype} into an axis of {length}; whole numbers and an end are needed"
+                );
+                return Err(CoreError::Value { op: "take_clipped", what });
+            }
+            let at = compose::cast(b, at, DType::I64)?;
+            compose::take(b, x, &at, axis)
+        })
+    }
+
     /// Elements along an axis, each at an index of its own: what [`argsort`](Array::argsort) returns can be used here.
     /// All other axes broadcast.
     ///

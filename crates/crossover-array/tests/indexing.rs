@@ -378,3 +378,19 @@ fn the_range_of_indices_is_remembered_for_the_whole_array_alone() {
     let longer = Array::arange(10);
     assert_eq!(longer.take(&at, 0).to_vec::<i64>().unwrap(), [2, 0, 9]);
 }
+
+#[test]
+fn clipped_indices_are_those_of_the_nearest_end() {
+    let x = Array::from([[1, 2], [3, 4], [5, 6]]);
+    let taken = |indices: &Array, axis| x.take_clipped(indices, axis).to_vec::<i32>();
+    assert_eq!(taken(&Array::from([-5i64, 1, 9]), 0).unwrap(), [1, 2, 3, 4, 5, 6]);
+    assert_eq!(taken(&Array::from([u64::MAX, 0]), 1).unwrap(), [2, 1, 4, 3, 6, 5]);
+    assert_eq!(taken(&Array::from([i8::MIN]), -1).unwrap(), [1, 3, 5]);
+    assert!(
+        taken(&Array::from([1.0f32]), 0).unwrap_err().to_string().contains("take_clipped: indices of f32")
+    );
+    assert!(taken(&Array::from([0i64]), 2).is_err());
+    let nothing = Array::zeros::<f32>([0, 4]);
+    assert!(nothing.take_clipped(&Array::from([0i64]), 0).check().is_err(), "there is no end to take");
+    assert_eq!(nothing.take_clipped(&Array::zeros::<i64>([0]), 0).shape().dims(), [0, 4]);
+}

@@ -4,6 +4,8 @@
 //! bytes it asked for. A device that reports a sticky error is retired: every later call is refused with that reason,
 //! and the executor computes on the host instead.
 
+#![allow(unsafe_code)]
+
 use std::{
     path::PathBuf,
     sync::{
@@ -14,8 +16,8 @@ use std::{
 
 use crossover_plan::kernel::Kernel;
 use crossover_runtime::{
-    Address, Backend, Block, Coming, DeviceMemory, Error, Executable, HostMemory, KernelRecord, Result,
-    Sequence, Step, Stream, Streamed,
+    Address, Backend, Block, Coming, DeviceMemory, Error, Executable, HostMemory, KernelRecord, Landing,
+    Result, Sequence, Step, Stream, Streamed, Underway,
     memory::{Account, Limits},
     trace::Timing,
 };
@@ -27,12 +29,14 @@ use crate::{
     blocks::Blocks,
     calls,
     compiler::Compiler,
+    crew::Direction,
     kernel::{ComingKernel, CudaKernel},
     peer::Peers,
     queue::Lane,
     sequence::{CudaSequence, Sequences},
     stream,
     transfer::{SMALL, Transfers},
+    underway::{Flight, Staged},
 };
 
 /// Where blocks of no bytes are.
@@ -446,6 +450,54 @@ impl Backend for CudaBackend {
         Ok(Block { address: Address(address), bytes })
     }
 
+    unsafe fn begin_parts(&self, from: &[&[u8]]) -> Result<Option<(Block, Box<dyn Underway>)>> {
+        const DURING: &str = "copying to it";
+        let open = self.device(DURING)?;
+        let bytes: usize = from.iter().map(|part| part.len()).sum();
+        if bytes <= SMALL || open.transfers.crew(Direction::Up).is_none() {
+            return Ok(None);
+        }
+        let size = Blocks::size(bytes);
+        let address = open.received(bytes, || open.gpu.take(size, Lane::Up))?;
+        // SAFETY: the caller's contract.
+        match unsafe { open.transfers.begin_parts(from, address) } {
+            Ok(Some(copying)) => {
+                let block = Block { address: Address(address), bytes };
+                Ok(Some((
+                    block,
+                    Box::new(Staged { open: open.clone(), copying: Some(copying), during: DURING }),
+                )))
+            }
+            none => {
+                open.give(address, bytes);
+                none.map(|_| None).map_err(|error| open.failed(DURING, error))
+            }
+        }
+    }
+
+    unsafe fn begin_download(&self, from: Block, to: &mut [u8]) -> Result<Option<Box<dyn Underway>>> {
+        const DURING: &str = "copying from it";
+        let open = self.device(DURING)?;
+        if to.len() <= SMALL || to.len() > from.bytes {
+            return Ok(None);
+        }
+        // SAFETY: the caller's contract.
+        let begun = unsafe { open.transfers.begin_download(from.address.0, to) };
+        let begun = begun.map_err(|error| open.failed(DURING, error))?;
+        let made = |copying| Staged { open: open.clone(), copying: Some(copying), during: DURING };
+        Ok(begun.map(|copying| Box::new(made(copying)) as Box<dyn Underway>))
+    }
+
+    fn begin_landing(&self, from: Block) -> Result<Option<Box<dyn Landing>>> {
+        const DURING: &str = "copying from it";
+        let open = self.device(DURING)?;
+        let begun = open.transfers.begin_landing(from.address.0, from.bytes);
+        let begun = begun.map_err(|error| open.failed(DURING, error))?;
+        Ok(begun.map(|(landed, mark)| {
+            Box::new(Flight { open: open.clone(), landed: Some(landed), mark }) as Box<dyn Landing>
+        }))
+    }
+
     fn download(&self, from: Block, to: &mut [u8]) -> Result<()> {
         const DURING: &str = "copying from it";
         let open = self.device(DURING)?;
@@ -524,6 +576,7 @@ impl Backend for CudaBackend {
         const DURING: &str = "giving memory back";
         let open = self.device(DURING)?;
         open.empty();
+        open.transfers.empty();
         let trimmed = open.trim();
         let settled = open.gpu.budget().map_or(Ok(()), |budget| budget.settle(&open.gpu).map(drop));
         trimmed.and(settled).map_err(|error| open.failed(DURING, error))

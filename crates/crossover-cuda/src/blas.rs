@@ -210,6 +210,11 @@ impl Product {
         self.chosen.get().is_some()
     }
 
+    /// Our own kernel, if it is the one that is used.
+    pub(crate) fn own(&self) -> Option<&OwnProduct> {
+        self.own.as_ref().filter(|_| self.chosen.get() == Some(&self.candidates.len()))
+    }
+
     /// Bytes of scratch memory that it needs.
     pub(crate) fn workspace(&self) -> usize {
         match self.chosen.get() {

@@ -9,20 +9,28 @@
 use std::{
     collections::VecDeque,
     sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    thread::{JoinHandle, Thread},
+    time::{Duration, Instant},
 };
 
 use parking_lot::{Condvar, Mutex};
 
 use crate::{Error, Gpu, Result, queue::Lane, transfer::Staging};
 
-/// Bytes of a piece on its way up.
+/// Bytes of a piece on its way up at most.
 const PIECE: usize = 1 << 20;
-/// Bytes of a large page, and of a piece on its way down: fresh memory takes longer to enter than to fill, and no two
+/// Bytes of a large page, and of a piece on its way down at most: fresh memory takes longer to enter than to fill, and no two
 /// threads should enter the same page.
 const LARGE_PAGE: usize = 2 << 20;
+/// Bytes of a piece at least: the driver takes microseconds for each, however short.
+const LEAST: usize = 256 << 10;
+/// How long somebody who waits for a copy looks again and again: waking a thread that sleeps takes as long as copying a megabyte.
+const PATIENCE: Duration = Duration::from_micros(200);
+/// Cores from which a thread may wait without sleeping.
+const MANY_CORES: usize = 4;
 
 /// Which way bytes go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,12 +42,22 @@ pub(crate) enum Direction {
 }
 
 impl Direction {
-    /// Bytes of a piece.
-    fn piece(self) -> usize {
+    /// Bytes of the largest piece.
+    fn most_piece(self) -> usize {
         match self {
             Direction::Up => PIECE,
             Direction::Down => LARGE_PAGE,
         }
+    }
+
+    /// Bytes of the pieces of a copy: few enough that every thread has some to do, two where the first is on its way while the second is
+    /// filled. Powers of two, so that large pages are cut evenly.
+    fn piece(self, bytes: usize, threads: usize) -> usize {
+        let each = match self {
+            Direction::Up => bytes / (2 * threads),
+            Direction::Down => bytes / threads,
+        };
+        each.next_power_of_two().clamp(LEAST, self.most_piece())
     }
 
     /// Pieces that a thread has on their way.
@@ -71,17 +89,14 @@ struct Job {
     bytes: usize,
     /// Where the first piece would start if it were whole: at or before the host's bytes.
     origin: usize,
+    /// Bytes of a piece.
+    piece: usize,
     /// The next piece that nobody has taken.
     next: AtomicUsize,
-    state: Mutex<State>,
+    /// Threads that have not finished yet; lowered under the lock of the error.
+    busy: AtomicUsize,
+    error: Mutex<Option<Error>>,
     finished: Condvar,
-}
-
-#[derive(Debug)]
-struct State {
-    /// Threads that have not finished yet.
-    busy: usize,
-    error: Option<Error>,
 }
 
 #[derive(Debug, Default)]
@@ -90,33 +105,39 @@ struct Queue {
     closed: bool,
 }
 
-#[derive(Debug, Default)]
-struct Shared {
-    queue: Mutex<Queue>,
-    arrived: Condvar,
+/// A thread as others see it.
+#[derive(Debug)]
+struct Hand {
+    thread: Thread,
+    /// Whether it sleeps, or is about to: raised under the lock of the queue, which was empty then.
+    idle: Arc<AtomicBool>,
 }
 
 /// The threads of one device.
 #[derive(Debug)]
 pub(crate) struct Crew {
     direction: Direction,
-    shared: Arc<Shared>,
-    threads: Vec<std::thread::JoinHandle<()>>,
+    queue: Arc<Mutex<Queue>>,
+    hands: Vec<Hand>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 impl Crew {
     /// Starts the threads, each with its blocks, for copies in one direction.
     pub(crate) fn new(gpu: &Gpu, direction: Direction) -> Result<Crew> {
         let count = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, direction.most());
-        let mut crew = Crew { direction, shared: Arc::new(Shared::default()), threads: Vec::new() };
+        let mut crew = Crew { direction, queue: Arc::default(), hands: Vec::new(), threads: Vec::new() };
         for i in 0..count {
             let blocks = (0..direction.blocks())
-                .map(|_| Staging::new(gpu, direction.piece()))
+                .map(|_| Staging::new(gpu, direction.most_piece()))
                 .collect::<Result<Vec<Staging>>>()?;
-            let (shared, gpu) = (crew.shared.clone(), gpu.clone());
-            let body = move || work(&shared, &gpu, blocks);
+            let (queue, gpu, idle) = (crew.queue.clone(), gpu.clone(), Arc::<AtomicBool>::default());
+            let seen = idle.clone();
+            let body = move || work(&queue, &idle, &gpu, blocks);
             let started = std::thread::Builder::new().name(format!("crossover-copy-{i}")).spawn(body);
-            crew.threads.push(started.map_err(|e| Error::Thread { why: e.to_string() })?);
+            let started = started.map_err(|e| Error::Thread { why: e.to_string() })?;
+            crew.hands.push(Hand { thread: started.thread().clone(), idle: seen });
+            crew.threads.push(started);
         }
         Ok(crew)
     }
@@ -130,36 +151,48 @@ impl Crew {
 
     /// As `copy`, without waiting: the caller borrows the host's bytes until the answer is waited for or dropped.
     pub(crate) fn begin(&self, host: usize, device: u64, bytes: usize) -> Pending {
-        let origin = match self.direction {
-            Direction::Up => host,
-            Direction::Down => host / LARGE_PAGE * LARGE_PAGE,
-        };
-        self.put(host, None, origin, device, bytes)
+        let piece = self.direction.piece(bytes, self.threads.len());
+        self.put(host, None, device, bytes, piece)
+    }
+
+    /// As `begin`, for one of many parts that are begun together: threads have enough to do with whole pieces.
+    pub(crate) fn begin_part(&self, host: usize, device: u64, bytes: usize) -> Pending {
+        self.put(host, None, device, bytes, self.direction.most_piece())
     }
 
     /// Copies parts of one length to one place on the device, one behind the other.
     ///
     /// The caller borrows the host's bytes for the whole call.
     pub(crate) fn gather(&self, parts: &[&[u8]], device: u64) -> Result<()> {
+        self.begin_gather(parts, device)?.wait()
+    }
+
+    /// As `gather`, without waiting: the caller borrows the host's bytes until the answer is waited for or dropped.
+    pub(crate) fn begin_gather(&self, parts: &[&[u8]], device: u64) -> Result<Pending> {
         let each = parts.first().map_or(0, |part| part.len());
         if self.direction == Direction::Down || parts.iter().any(|part| part.len() != each) {
             return Err(Error::Thread { why: "parts of one length are gathered on their way up".into() });
         }
         let starts: Vec<usize> = parts.iter().map(|part| part.as_ptr() as usize).collect();
         let bytes = each * starts.len();
-        self.put(0, Some((starts, each)), 0, device, bytes).wait()
+        let piece = self.direction.piece(bytes, self.threads.len());
+        Ok(self.put(0, Some((starts, each)), device, bytes, piece))
     }
 
     fn put(
         &self,
         host: usize,
         parts: Option<(Vec<usize>, usize)>,
-        origin: usize,
         device: u64,
         bytes: usize,
+        piece: usize,
     ) -> Pending {
         let direction = self.direction;
-        let pieces = (host - origin + bytes).div_ceil(direction.piece());
+        let origin = match direction {
+            Direction::Up => host,
+            Direction::Down => host / piece * piece,
+        };
+        let pieces = (host - origin + bytes).div_ceil(piece);
         let hands = self.threads.len().min(pieces);
         let job = Arc::new(Job {
             direction,
@@ -168,15 +201,16 @@ impl Crew {
             device,
             bytes,
             origin,
+            piece,
             next: AtomicUsize::new(0),
-            state: Mutex::new(State { busy: hands, error: None }),
+            busy: AtomicUsize::new(hands),
+            error: Mutex::new(None),
             finished: Condvar::new(),
         });
-        {
-            let mut queue = self.shared.queue.lock();
-            queue.jobs.extend(std::iter::repeat_n(job.clone(), hands));
-        }
-        self.shared.arrived.notify_all();
+        self.queue.lock().jobs.extend(std::iter::repeat_n(job.clone(), hands));
+        // Each by itself: those that one condition wakes wait for each other. Who is busy looks at the queue before it sleeps.
+        let sleeping = self.hands.iter().filter(|hand| hand.idle.swap(false, Ordering::SeqCst));
+        sleeping.take(hands).for_each(|hand| hand.thread.unpark());
         Pending(job)
     }
 }
@@ -193,11 +227,17 @@ impl Pending {
     }
 
     fn settle(&self) -> Result<()> {
-        let mut state = self.0.state.lock();
-        while state.busy > 0 {
-            self.0.finished.wait(&mut state);
+        let job = &self.0;
+        let is_busy = || job.busy.load(Ordering::Acquire) > 0;
+        let began = Instant::now();
+        while is_busy() && has_many_cores() && began.elapsed() < PATIENCE {
+            (0..16).for_each(|_| std::hint::spin_loop());
         }
-        state.error.take().map_or(Ok(()), Err)
+        let mut error = job.error.lock();
+        while is_busy() {
+            job.finished.wait(&mut error);
+        }
+        error.take().map_or(Ok(()), Err)
     }
 }
 
@@ -208,42 +248,52 @@ impl Drop for Pending {
     }
 }
 
+fn has_many_cores() -> bool {
+    static MANY: OnceLock<bool> = OnceLock::new();
+    *MANY.get_or_init(|| std::thread::available_parallelism().is_ok_and(|cores| cores.get() >= MANY_CORES))
+}
+
 impl Drop for Crew {
     fn drop(&mut self) {
-        self.shared.queue.lock().closed = true;
-        self.shared.arrived.notify_all();
+        self.queue.lock().closed = true;
+        self.hands.iter().for_each(|hand| hand.thread.unpark());
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
     }
 }
 
-fn work(shared: &Shared, gpu: &Gpu, mut blocks: Vec<Staging>) {
+/// The next job of a thread, which sleeps until there is one; `None` once there will be no more.
+fn next(queue: &Mutex<Queue>, idle: &AtomicBool) -> Option<Arc<Job>> {
     loop {
-        let job = {
-            let mut queue = shared.queue.lock();
-            loop {
-                if let Some(job) = queue.jobs.pop_front() {
-                    break job;
-                }
-                if queue.closed {
-                    return;
-                }
-                shared.arrived.wait(&mut queue);
+        {
+            let mut queue = queue.lock();
+            if let Some(job) = queue.jobs.pop_front() {
+                idle.store(false, Ordering::SeqCst);
+                return Some(job);
             }
-        };
+            if queue.closed {
+                return None;
+            }
+            idle.store(true, Ordering::SeqCst);
+        }
+        std::thread::park();
+    }
+}
+
+fn work(queue: &Mutex<Queue>, idle: &AtomicBool, gpu: &Gpu, mut blocks: Vec<Staging>) {
+    while let Some(job) = next(queue, idle) {
         let result = gpu.bind().and_then(|()| match job.direction {
             Direction::Up => job.up(gpu, &mut blocks),
             Direction::Down => job.down(gpu, &mut blocks),
         });
-        let mut state = job.state.lock();
-        state.busy -= 1;
-        if let Err(error) = result {
+        let mut error = job.error.lock();
+        if let Err(failed) = result {
             // Nobody takes another piece of a copy that has failed.
             job.next.store(usize::MAX / LARGE_PAGE / 2, Ordering::Relaxed);
-            state.error.get_or_insert(error);
+            error.get_or_insert(failed);
         }
-        if state.busy == 0 {
+        if job.busy.fetch_sub(1, Ordering::Release) == 1 {
             job.finished.notify_all();
         }
     }
@@ -252,7 +302,7 @@ fn work(shared: &Shared, gpu: &Gpu, mut blocks: Vec<Staging>) {
 impl Job {
     /// Offset and length of the next piece.
     fn take(&self) -> Option<(usize, usize)> {
-        let piece = self.direction.piece();
+        let piece = self.piece;
         let start =
             self.next.fetch_add(1, Ordering::Relaxed).saturating_mul(piece).saturating_add(self.origin);
         let end = (self.host + self.bytes).min(start.saturating_add(piece));

@@ -19,6 +19,7 @@ mod driver;
 mod error;
 mod graph;
 mod kernel;
+mod landing;
 mod launch;
 mod leaving;
 mod library;
@@ -35,6 +36,7 @@ mod sequence;
 mod stream;
 mod timing;
 mod transfer;
+mod underway;
 
 pub use backend::CudaBackend;
 pub use cache::{CacheCounts, CacheEntry, KernelCache};

@@ -6,7 +6,7 @@ use std::{any::Any, sync::Arc};
 
 use crossover_core::{DType, Layout};
 use crossover_plan::kernel::{Activation, Call, CallOp};
-use crossover_runtime::{Error, Executable, Launch, Result};
+use crossover_runtime::{Block, Error, Executable, Launch, Result};
 
 use crate::{
     Gpu,
@@ -183,7 +183,7 @@ impl MatMul {
             let own = || {
                 let program = product::program(&shape)?;
                 let compilation = open.compiler.begin(&program.text);
-                Some(OwnProduct::new(program, compilation))
+                Some(OwnProduct::new(shape, program, compilation))
             };
             open.blas().and_then(|blas| blas.product(&shape, own))
         };
@@ -224,6 +224,22 @@ impl Queued for MatMul {
 impl Executable for MatMul {
     fn run(&self, launch: &Launch<'_>) -> Result<()> {
         queued::run(&self.open, "multiplying matrices", self, launch)
+    }
+
+    fn run_apart(&self, inputs: &[&[Block]], output: Block) -> Result<bool> {
+        const DURING: &str = "multiplying matrices that lie apart";
+        let ([left, right], Some(product)) = (inputs, &self.product) else { return Ok(false) };
+        // Bits do not depend on where matrices lie: the library's are another kernel's.
+        let Some(own) = product.own().filter(|_| self.starts.len() == 1 && left.len() == right.len()) else {
+            return Ok(false);
+        };
+        self.open.check(DURING)?;
+        self.open.gpu.bind().map_err(|error| self.open.failed(DURING, error))?;
+        let pairs = left.iter().zip(*right).map(|(left, right)| [left.address.0, right.address.0]);
+        // SAFETY: the executor has checked that every block is a whole matrix of an operand without gaps, and that the result is as long as
+        // all of them ask for.
+        let queued = unsafe { own.start_apart(&self.open.gpu, pairs, output.address.0) };
+        queued.map_err(|error| self.open.failed(DURING, error))
     }
 
     fn as_any(&self) -> Option<&dyn Any> {

@@ -178,7 +178,7 @@ pub(crate) fn run(
         if back.is_none() {
             back = begin(Lane::Down)?.map(|begun| (Moment::now(), begun));
         }
-        coming.push(down.begin(to + at, result + at as u64, count * pointwise.output));
+        coming.push(down.begin_part(to + at, result + at as u64, count * pointwise.output));
     }
     // All pieces on their way up were queued before the last kernel.
     if let Some(begun) = up {

@@ -23,6 +23,7 @@ use crate::{
     Gpu, Pinned, Result,
     blocks::Blocks,
     crew::{Crew, Direction, Pending},
+    landing::{Landed, Landings},
     queue::{Lane, Mark},
     timing::{Begun, Clock},
 };
@@ -86,7 +87,7 @@ pub(crate) struct Transfers {
     device: Device,
     pub(crate) clock: Clock,
     /// The session that records, and the powers of two of bytes up and down of which it has timed a copy, as bits.
-    seen: Mutex<(u64, [u64; 2])>,
+    timed: Mutex<(u64, [u64; 2])>,
     ranges: Arc<Ranges>,
     ring: Mutex<Ring>,
     /// For small downloads, one at a time.
@@ -94,30 +95,59 @@ pub(crate) struct Transfers {
     /// Each made by the first large copy that way; `None` where there is no page-locked memory to be had.
     up: OnceLock<Option<Crew>>,
     down: OnceLock<Option<Crew>>,
+    landings: Arc<Landings>,
+}
+
+/// What a session that records is to be told of a copy once all of it has been queued.
+pub(crate) struct Watch {
+    asked: Moment,
+    begun: Option<Begun>,
+}
+
+/// A copy that threads are making.
+pub(crate) struct Copying {
+    pending: Pending,
+    lane: Lane,
+    bytes: usize,
+    watch: Option<Watch>,
 }
 
 impl Transfers {
     pub(crate) fn new(gpu: &Gpu, device: Device) -> Transfers {
         let (ring, back) = (Mutex::default(), Mutex::default());
         let (up, down) = (OnceLock::new(), OnceLock::new());
-        let (clock, seen) = (Clock::default(), Mutex::default());
-        Transfers { gpu: gpu.clone(), device, clock, seen, ranges: Arc::default(), ring, back, up, down }
+        let (clock, timed) = (Clock::default(), Mutex::default());
+        let (ranges, landings) = (Arc::default(), Arc::default());
+        Transfers { gpu: gpu.clone(), device, clock, timed, ranges, ring, back, up, down, landings }
     }
 
     /// Makes a copy on a lane, which a session that records is told about.
     fn watched(&self, lane: Lane, down: bool, bytes: usize, copy: impl FnOnce() -> Result<()>) -> Result<()> {
-        if !trace::is_on() {
-            return copy();
-        }
-        let start = Moment::now();
-        if !self.is_timed(down, bytes) {
-            copy()?;
-            self.told(start, lane, down, bytes, None);
-            return Ok(());
-        }
-        let begun = self.clock.begin(&self.gpu, lane)?;
+        let watch = self.watch(lane, down, bytes)?;
         copy()?;
-        self.noted(start, lane, down, bytes, begun)
+        watch.map_or(Ok(()), |watch| self.seen(watch, lane, down, bytes))
+    }
+
+    /// Begins to watch a copy on a lane, if a session records.
+    fn watch(&self, lane: Lane, down: bool, bytes: usize) -> Result<Option<Watch>> {
+        if !trace::is_on() {
+            return Ok(None);
+        }
+        let asked = Moment::now();
+        let timed = self.is_timed(down, bytes);
+        let begun = timed.then(|| self.clock.begin(&self.gpu, lane)).transpose()?;
+        Ok(Some(Watch { asked, begun }))
+    }
+
+    /// Ends to watch a copy that has been queued.
+    fn seen(&self, Watch { asked, begun }: Watch, lane: Lane, down: bool, bytes: usize) -> Result<()> {
+        match begun {
+            Some(begun) => self.noted(asked, lane, down, bytes, begun),
+            None => {
+                self.told(asked, lane, down, bytes, None);
+                Ok(())
+            }
+        }
     }
 
     /// Whether a session that records has a copy timed: a long one, the first that way of about as many bytes, and any that is cheap to
@@ -130,7 +160,7 @@ impl Transfers {
         }
         let bit = 1u64 << bytes.max(1).ilog2();
         let session = trace::session();
-        let mut seen = self.seen.lock();
+        let mut seen = self.timed.lock();
         if seen.0 != session {
             *seen = (session, [0; 2]);
         }
@@ -231,6 +261,76 @@ impl Transfers {
         })
     }
 
+    /// Starts to do what `receive_parts` does, with memory that is there; `None` without threads for it.
+    ///
+    /// # Safety
+    /// The host's bytes stay where and as they are until the copy is over.
+    pub(crate) unsafe fn begin_parts(&self, from: &[&[u8]], to: u64) -> Result<Option<Copying>> {
+        let Some(crew) = self.crew(Direction::Up) else { return Ok(None) };
+        let (lane, bytes) = (Lane::Up, from.iter().map(|part| part.len()).sum());
+        let watch = self.watch(lane, false, bytes)?;
+        Ok(Some(Copying { pending: crew.begin_gather(from, to)?, lane, bytes, watch }))
+    }
+
+    /// Starts to do what `download` does; `None` without threads for it.
+    ///
+    /// # Safety
+    /// Nobody touches the host's bytes until the copy is over.
+    pub(crate) unsafe fn begin_download(&self, from: u64, to: &mut [u8]) -> Result<Option<Copying>> {
+        let Some(crew) = self.crew(Direction::Down) else { return Ok(None) };
+        let (lane, bytes) = (Lane::Down, to.len());
+        self.after_kernels(lane)?;
+        let watch = self.watch(lane, true, bytes)?;
+        let pending = crew.begin(to.as_mut_ptr() as usize, from, bytes);
+        Ok(Some(Copying { pending, lane, bytes, watch }))
+    }
+
+    /// Waits for a copy that threads make. What kernels do from here on comes after one to the device.
+    pub(crate) fn finish(&self, copying: Copying) -> Result<()> {
+        let Copying { pending, lane, bytes, watch } = copying;
+        let copied = pending.wait();
+        if lane == Lane::Up {
+            // Also after one that has failed: its memory is given back on the lane of kernels.
+            self.kernels_after(lane)?;
+        }
+        copied?;
+        watch.map_or(Ok(()), |watch| self.seen(watch, lane, lane == Lane::Down, bytes))
+    }
+
+    /// Starts to copy what kernels queued so far leave in memory to page-locked memory; `None` if none is at hand. The mark has passed
+    /// when it is there.
+    pub(crate) fn begin_landing(&self, from: u64, bytes: usize) -> Result<Option<(Landed, Mark)>> {
+        if bytes <= SMALL {
+            return Ok(None);
+        }
+        self.gpu.bind()?;
+        let Some(mut landed) = self.landings.take(&self.gpu, bytes) else { return Ok(None) };
+        self.after_kernels(Lane::Down)?;
+        let (to, mark) = (landed.start(), self.gpu.mark()?);
+        // SAFETY: the memory has the bytes, and its owner below does not let go of it before the mark has passed.
+        let copied = self
+            .watched(Lane::Down, true, bytes, || unsafe { self.gpu.copy_down(from, to, bytes, Lane::Down) });
+        if let Err(error) = copied.and_then(|()| mark.set(Lane::Down)) {
+            // The copy may have been queued all the same.
+            let _ = self.gpu.finish(Lane::Down);
+            return Err(error);
+        }
+        Ok(Some((landed, mark)))
+    }
+
+    /// Gives page-locked memory back that no result is in.
+    pub(crate) fn empty(&self) {
+        self.landings.empty();
+    }
+
+    /// Lets a lane come after what kernels have been queued so far.
+    fn after_kernels(&self, lane: Lane) -> Result<()> {
+        self.gpu.bind()?;
+        let mark = self.gpu.mark()?;
+        mark.set(Lane::Compute)?;
+        mark.hold(lane)
+    }
+
     /// Lets kernels from now on come after what is queued on a lane.
     fn kernels_after(&self, lane: Lane) -> Result<()> {
         let mark = self.gpu.mark()?;
@@ -276,7 +376,7 @@ impl Transfers {
     /// The bytes stay as they are until the lane has passed.
     pub(crate) unsafe fn upload_part(&self, from: &[u8], to: u64) -> Result<Option<Pending>> {
         match self.crew(Direction::Up).filter(|_| !self.is_pinned(from)) {
-            Some(crew) => Ok(Some(crew.begin(from.as_ptr() as usize, to, from.len()))),
+            Some(crew) => Ok(Some(crew.begin_part(from.as_ptr() as usize, to, from.len()))),
             None => {
                 // SAFETY: both sides have the bytes, and the caller keeps the host's.
                 unsafe { self.gpu.copy_up(from.as_ptr(), to, from.len(), Lane::Up)? };

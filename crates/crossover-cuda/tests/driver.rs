@@ -131,7 +131,38 @@ fn transfers() {
             device.free(block);
         }
     }
+    underway(&device, &source);
     println!("answer: all arrived");
+}
+
+/// Copies that are waited for later, several at once.
+#[allow(unsafe_code)]
+fn underway(device: &CudaBackend, source: &[u8]) {
+    // Items that lie apart, so many in a group, and of lengths that pieces do not end at.
+    for (count, length) in [(3, 40_000), (20, 256 << 10), (7, 700_001)] {
+        let parts: Vec<&[u8]> = (0..count).map(|i| &source[i * 1001..i * 1001 + length]).collect();
+        // SAFETY: the source outlives the copies, which are waited for.
+        let begun: Vec<_> = (0..3).map(|_| unsafe { device.begin_parts(&parts) }.unwrap().unwrap()).collect();
+        for (block, copy) in begun {
+            copy.wait().unwrap();
+            let mut back = vec![0; count * length];
+            // SAFETY: as above.
+            unsafe { device.begin_download(block, &mut back) }.unwrap().unwrap().wait().unwrap();
+            assert!(back == parts.concat(), "{count} of {length}");
+            let landed = (0..4).find_map(|_| device.begin_landing(block).unwrap());
+            let landed = landed.unwrap().wait().unwrap();
+            assert!((*landed).as_ref() == back, "{count} of {length}, landed");
+            device.free(block);
+        }
+    }
+    // Dropped before it is over, a copy has been waited for.
+    let parts: Vec<&[u8]> = vec![&source[..1 << 20]; 4];
+    // SAFETY: as above.
+    let (block, copy) = unsafe { device.begin_parts(&parts) }.unwrap().unwrap();
+    drop(copy);
+    drop((0..4).find_map(|_| device.begin_landing(block).unwrap()));
+    device.free(block);
+    device.trim().unwrap();
 }
 
 /// Kernels of users: one that does not compile, some whose launches the device cannot do, one without CUDA source.

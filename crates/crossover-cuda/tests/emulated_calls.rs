@@ -224,6 +224,42 @@ fn product([batch, rows, depth, columns]: [usize; 4], linear: Option<(bool, Acti
 }
 
 #[test]
+fn products_of_matrices_that_lie_apart_have_the_same_bits() {
+    let case = product([3, 33, 20, 36], None);
+    let mut program = own_product(&case.call).unwrap();
+    let together = program.clone();
+    program.steps[0].entry = "product_apart";
+    let Some((library, numbers)) = library("apart", &[&together, &program]) else { return };
+    let want = run(&library, &numbers, &case, &[together]);
+    assert_eq!(want, case.want);
+    // Each matrix in memory of its own, the last ones first.
+    let (rows, depth, columns) = (33usize, 20usize, 36usize);
+    let split = |bytes: &[u8], each: usize| -> Vec<Aligned> {
+        bytes.chunks(each * 4).rev().map(Aligned::new).collect()
+    };
+    let (mut left, mut right) =
+        (split(&case.operands[0], rows * depth), split(&case.operands[1], depth * columns));
+    let mut places = [0u64; 128];
+    for at in 0..3 {
+        (places[at], places[64 + at]) = (left[2 - at].address(), right[2 - at].address());
+    }
+    let mut output = Aligned::new(&vec![0xa5; case.want.len()]);
+    let (mut to, mut numbers_of) =
+        (output.address(), [rows, columns, depth, depth, columns].map(|n| n as i32));
+    let mut pointers: Vec<*mut c_void> = vec![places.as_mut_ptr().cast(), (&raw mut to).cast()];
+    pointers.extend(numbers_of.iter_mut().map(|number| std::ptr::from_mut(number).cast::<c_void>()));
+    let name = format!("run{}_product_apart", numbers[&program.text]);
+    // SAFETY: the wrapper takes these arguments, which follow the parameters of its entry point.
+    unsafe {
+        let run = library
+            .get::<unsafe extern "C" fn(u32, u32, *mut *mut c_void)>(name.as_bytes())
+            .expect("every entry has its wrapper");
+        run(program.steps[0].blocks, program.steps[0].threads, pointers.as_mut_ptr());
+    }
+    assert!(output.slice(case.want.len()) == want, "the bits differ");
+}
+
+#[test]
 fn products_are_sums_in_order() {
     let cases = [
         product([1, 32, 16, 32], None),

@@ -162,16 +162,14 @@ impl Hot {
         let last = places.size() as i64 - 1;
         let found = with_device(device, || -> Result<Option<Array>> {
             let wanted = tokens.astype(DType::I64).flatten();
-            let at = places.take(&wanted.clip(0, last), 0);
-            let (least, most, missing) = (wanted.min(()), wanted.max(()), at.min(()));
-            eval_all(&[&at, &least, &most, &missing])?;
-            let inside = least.item::<i64>()? >= 0 && most.item::<i64>()? <= last;
-            if !inside || missing.item::<i32>()? < 0 {
-                return Ok(None);
-            }
-            let found = rows.take(&at, 0);
-            found.eval()?;
-            Ok(Some(found))
+            let at = places.take_clipped(&wanted, 0);
+            let known = wanted.greater_equal(0).logical_and(wanted.less_equal(last));
+            let there = known.logical_and(at.greater_equal(0)).all(());
+            // Looked up before that is known, so that the host waits once: places that no row has are those of some row or other, and what
+            // lies there is dropped.
+            let found = rows.take_clipped(&at, 0);
+            eval_all(&[&found, &there])?;
+            Ok(if there.item::<bool>()? { Some(found) } else { None })
         })?;
         if found.is_some() {
             // Which rows these were is not known here: the places of a call that fetches something are marked, those of this one are not.

@@ -176,6 +176,11 @@ fn a_device_keeps_the_rows_in_use() {
         // Only tokens: four of eight bytes each.
         assert_eq!(moved() - sent, 3 * 4 * 8);
         assert_eq!((table.stats().misses, table.stats().served), (4, 4));
+        // What is looked up before the device says that a token is none is dropped.
+        for (outside, at) in [([0, 5000], 1), ([-1, 7], 0)] {
+            let error = table.lookup(&Array::from(outside)).unwrap_err();
+            assert!(matches!(error, Error::Token { at: found, .. } if found == at), "{error}");
+        }
         // One row more: it is sent with its place, and so are its number and the places of all four; the others stay.
         let sent = moved();
         check(&[0, 7, 1234, 4999]);

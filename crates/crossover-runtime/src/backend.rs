@@ -3,6 +3,8 @@
 //! Backends see kernels and addresses, never arrays. All launches go through [`Launch::new`], which checks that
 //! every address the kernel will touch lies inside the memory it is given; after that check a backend may index
 //! without looking.
+// Copies that are under way read and write memory that nobody here borrows.
+#![allow(unsafe_code)]
 
 use std::{
     any::Any,
@@ -72,8 +74,31 @@ pub trait Backend: Send + Sync + 'static {
         }
         Ok(block)
     }
+    /// Starts to do what [`receive_parts`](Backend::receive_parts) does and does not wait for it. What is launched after the copy has been
+    /// waited for comes after it. `None`, with nothing done, where that gains nothing.
+    ///
+    /// # Safety
+    /// The host's bytes stay where and as they are until the copy has been waited for or dropped.
+    unsafe fn begin_parts(&self, from: &[&[u8]]) -> Result<Option<(Block, Box<dyn Underway>)>> {
+        let _ = from;
+        Ok(None)
+    }
     /// Copies the start of a block to host bytes.
     fn download(&self, from: Block, to: &mut [u8]) -> Result<()>;
+    /// Starts to do what [`download`](Backend::download) does and does not wait for it. `None`, with nothing done, where that gains nothing.
+    ///
+    /// # Safety
+    /// Nobody touches the host's bytes, and the block is not given back, until the copy has been waited for or dropped.
+    unsafe fn begin_download(&self, from: Block, to: &mut [u8]) -> Result<Option<Box<dyn Underway>>> {
+        let _ = (from, to);
+        Ok(None)
+    }
+    /// Starts to copy a block to host memory that the device writes at the speed of the bus, and that it has at hand; `None`, with nothing
+    /// done, where it has none. The block is not given back until the copy has been waited for or dropped.
+    fn begin_landing(&self, from: Block) -> Result<Option<Box<dyn Landing>>> {
+        let _ = from;
+        Ok(None)
+    }
     /// Copies bytes within the host's memory; both sides are equally long. Asked of the host only.
     fn copy(&self, from: &[u8], to: &mut [u8]) {
         to.copy_from_slice(from);
@@ -177,6 +202,18 @@ pub trait Backend: Send + Sync + 'static {
     }
 }
 
+/// A copy that a device has been asked for. Dropped, it is waited for.
+pub trait Underway: Send {
+    /// Waits until all bytes are there.
+    fn wait(self: Box<Self>) -> Result<()>;
+}
+
+/// A copy into host memory of the device's. Dropped, it is waited for.
+pub trait Landing: Send {
+    /// The memory, once all bytes are there; whoever drops it gives it back.
+    fn wait(self: Box<Self>) -> Result<Arc<dyn AsRef<[u8]> + Send + Sync>>;
+}
+
 /// Host memory that belongs to a device's driver.
 pub trait HostMemory: Send + Sync {
     /// The bytes.
@@ -197,6 +234,12 @@ pub trait Coming: Send + Sync {
 pub trait Executable: Send + Sync {
     /// Runs it to completion, or queues it in order behind everything queued before.
     fn run(&self, launch: &Launch<'_>) -> Result<()>;
+    /// As [`run`](Executable::run), of operands whose first axis is a list of blocks that lie apart: entries of equal size, one list per
+    /// operand, which the caller has checked. False, with nothing done, where that cannot be.
+    fn run_apart(&self, inputs: &[&[Block]], output: Block) -> Result<bool> {
+        let _ = (inputs, output);
+        Ok(false)
+    }
     /// The kernel as the backend that made it knows it, for [`Backend::sequence`]; `None` if it is only ever run.
     fn as_any(&self) -> Option<&dyn Any> {
         None

@@ -26,8 +26,8 @@ use smallvec::SmallVec;
 
 use crate::{Address, Block, Device, Error, Machine, Result, trace};
 
-/// Host memory that belongs to somebody else: a mapped file.
-type Owner = Arc<dyn AsRef<[u8]> + Send + Sync>;
+/// Host memory that belongs to somebody else: a mapped file, or a device's driver.
+pub(crate) type Owner = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 #[derive(Default)]
 struct Slot {
@@ -605,6 +605,41 @@ impl Buffer {
         // since a launch writes its results before anybody reads them.
         let to = unsafe { std::slice::from_raw_parts_mut(start as *mut u8, bytes.len()) };
         self.machine.backend(device).download(from, to)
+    }
+
+    /// Notes that the host has the contents in this memory, unless it has them already or somebody brings them there.
+    pub(crate) fn landed(&self, owner: Owner) {
+        let bytes = (*owner).as_ref();
+        let block = Block { address: Address(bytes.as_ptr() as u64), bytes: bytes.len() };
+        let mut state = self.state.lock();
+        let free = !state.moving && state.slots[Device::HOST.0].block.is_none();
+        if free && block.bytes == self.bytes {
+            state.slots[Device::HOST.0] = Slot { block: Some(block), valid: true, owner: Some(owner) };
+        }
+    }
+
+    /// Notes that the host has the contents in this block of its own; gives it back as [`landed`](Buffer::landed) does.
+    pub(crate) fn came_home(&self, block: Block) {
+        let mut state = self.state.lock();
+        if !state.moving && state.slots[Device::HOST.0].block.is_none() {
+            state.slots[Device::HOST.0] = Slot::valid(block);
+            return;
+        }
+        drop(state);
+        self.machine.backend(Device::HOST).free(block);
+    }
+
+    /// The accelerator whose memory alone has the contents, with that memory, which stays as long as the pin lives.
+    pub(crate) fn away(self: &Arc<Self>) -> Option<(Device, Block, Pin)> {
+        let state = self.state.lock();
+        if state.moving || state.slots[Device::HOST.0].block.is_some() {
+            return None;
+        }
+        let at = state.slots.iter().position(|slot| slot.valid)?;
+        let block = state.slots[at].block?;
+        self.pin(Device(at), true);
+        drop(state);
+        Some((Device(at), block, self.pinned(Device(at))?))
     }
 
     /// Brings the contents to a device and gives up every other copy.

@@ -458,9 +458,14 @@ impl Executor {
 
     /// Counts a copy to a device.
     pub(crate) fn note_transfer(&self, device: Device, buffer: &Buffer) {
-        self.stats.moved(buffer.bytes());
+        self.note_moved(device, buffer.bytes());
+    }
+
+    /// Counts a copy of so many bytes to a device.
+    pub(crate) fn note_moved(&self, device: Device, bytes: usize) {
+        self.stats.moved(bytes);
         let device = self.machine.backend(device).name();
-        tracing::debug!(target: "crossover::transfer", bytes = buffer.bytes(), device, "moved");
+        tracing::debug!(target: "crossover::transfer", bytes, device, "moved");
     }
 }
 

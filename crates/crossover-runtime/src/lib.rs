@@ -3,11 +3,13 @@
 
 mod account;
 mod alone;
+mod apart;
 mod arena;
 mod backend;
 mod buffer;
 mod cache;
 pub mod calibrate;
+mod copies;
 mod counts;
 mod decision;
 mod error;
@@ -39,8 +41,12 @@ mod whole;
 pub mod workloads;
 
 pub use account::{explained, explained_with};
-pub use backend::{Address, Backend, Block, Coming, Executable, HostMemory, Launch, Signature};
+pub use apart::Entry;
+pub use backend::{
+    Address, Backend, Block, Coming, Executable, HostMemory, Landing, Launch, Signature, Underway,
+};
 pub use buffer::{Buffer, Hold};
+pub use copies::{Bringing, Sending};
 pub use counts::Counts;
 pub use decision::{Decision, Why};
 pub use error::{Error, Result};

@@ -4,6 +4,7 @@
 //! Addresses that the accelerator hands out are not host addresses: whoever forgets a transfer reads nothing, and is told so.
 //! Kernels are executed by another backend on memory that only the simulation can reach, so results are real; a *hollow* device
 //! computes nothing and only takes the time, for sizes that no test could fill.
+#![allow(unsafe_code)]
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -15,13 +16,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crossover_plan::{Work, kernel::Kernel};
+use crossover_plan::{
+    Work,
+    kernel::{CallOp, Kernel},
+};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 
 use crate::{
-    Address, Backend, Block, Device, DeviceMemory, DeviceProfile, Error, Executable, Launch, Result,
+    Address, Backend, Block, Device, DeviceMemory, DeviceProfile, Error, Executable, Landing, Launch, Result,
+    Underway,
     memory::{Account, Admission, Limit, Limits},
     trace::{self, Moment, Queue, Timing},
 };
@@ -435,6 +440,24 @@ impl Timing for Done {
     }
 }
 
+/// Bytes from which contents land in memory of the device's on their way to the host.
+const LANDED: usize = 64 << 10;
+
+/// A copy that was made at once.
+struct Copied<T>(Result<T>);
+
+impl Underway for Copied<()> {
+    fn wait(self: Box<Self>) -> Result<()> {
+        self.0
+    }
+}
+
+impl Landing for Copied<Vec<u8>> {
+    fn wait(self: Box<Self>) -> Result<Arc<dyn AsRef<[u8]> + Send + Sync>> {
+        self.0.map(|bytes| Arc::new(bytes) as _)
+    }
+}
+
 impl Backend for SimDevice {
     fn name(&self) -> &str {
         "simulated"
@@ -508,6 +531,32 @@ impl Backend for SimDevice {
         })
     }
 
+    unsafe fn begin_parts(&self, from: &[&[u8]]) -> Result<Option<(Block, Box<dyn Underway>)>> {
+        let block = self.allocate(from.iter().map(|part| part.len()).sum())?;
+        let mut start = block.address.0;
+        let mut copied = Ok(());
+        for part in from {
+            let to = Block { address: Address(start), bytes: part.len() };
+            copied = copied.and_then(|()| self.upload(part, to));
+            start += part.len() as u64;
+        }
+        // What goes wrong is told to whoever waits.
+        Ok(Some((block, Box::new(Copied(copied)))))
+    }
+
+    unsafe fn begin_download(&self, from: Block, to: &mut [u8]) -> Result<Option<Box<dyn Underway>>> {
+        Ok(Some(Box::new(Copied(self.download(from, to)))))
+    }
+
+    fn begin_landing(&self, from: Block) -> Result<Option<Box<dyn Landing>>> {
+        if from.bytes < LANDED {
+            return Ok(None);
+        }
+        let mut bytes = vec![0; from.bytes];
+        let copied = self.download(from, &mut bytes);
+        Ok(Some(Box::new(Copied(copied.map(|()| bytes)))))
+    }
+
     fn timed(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Arc<dyn Timing>>> {
         let start = Instant::now();
         work()?;
@@ -554,12 +603,13 @@ impl Backend for SimDevice {
         self.state.check_lost("preparing a kernel")?;
         let inner = self.state.inner.as_ref().map(|inner| inner.prepare(kernel)).transpose()?;
         let nanoseconds = kernel_time(&self.state.options, kernel);
-        Ok(Box::new(SimKernel { state: self.state.clone(), inner, nanoseconds }))
+        Ok(Box::new(SimKernel { state: self.state.clone(), kernel: kernel.clone(), inner, nanoseconds }))
     }
 }
 
 struct SimKernel {
     state: Arc<State>,
+    kernel: Kernel,
     inner: Option<Box<dyn Executable>>,
     nanoseconds: f64,
 }
@@ -582,6 +632,32 @@ impl Executable for SimKernel {
         };
         let (inputs, outputs) = (translate(launch.inputs())?, translate(launch.outputs())?);
         inner.run(&launch.moved_to(&inputs, &outputs))
+    }
+
+    /// Products only, as on real devices.
+    fn run_apart(&self, inputs: &[&[Block]], output: Block) -> Result<bool> {
+        let is_product = matches!(&self.kernel, Kernel::Call(call) if call.op == CallOp::MatMul);
+        let Some(memory) = self.state.inner.as_ref().filter(|_| is_product) else { return Ok(false) };
+        let mut whole: SmallVec<[Block; 2]> = SmallVec::new();
+        for list in inputs {
+            let mut bytes = Vec::new();
+            for block in *list {
+                let Some(real) = self.state.inner_block(*block)? else { return Ok(false) };
+                let start = bytes.len();
+                bytes.resize(start + block.bytes, 0);
+                memory.download(real, &mut bytes[start..])?;
+            }
+            whole.push(memory.receive(&bytes)?);
+        }
+        self.state.operations.fetch_add(1, Ordering::Relaxed);
+        self.state.spend(self.nanoseconds);
+        let outputs = [self.state.inner_block(output)?.unwrap_or(output)];
+        let ran = match &self.inner {
+            Some(inner) => inner.run(&Launch::new(&self.kernel, &whole, &outputs, &[])?),
+            None => Ok(()),
+        };
+        whole.into_iter().for_each(|block| memory.free(block));
+        ran.map(|()| true)
     }
 }
 

@@ -1,23 +1,28 @@
 //! A function of arrays over many items, in as few plans as possible.
 
-use std::{fmt, panic::Location, sync::Arc, time::Instant};
+use std::{collections::VecDeque, fmt, panic::Location, sync::Arc, time::Instant};
 
-use crossover_core::graph::Type;
-use crossover_runtime::{Buffer, Wanted};
+use crossover_core::{Graph, graph::Type};
+use crossover_runtime::{Bringing, Buffer, Device as Place, Entry, Placement, Wanted};
+use rustc_hash::FxHashMap;
 
 use super::{
     Telemetry,
     carry::carry,
-    group,
+    group::{self, Stacked},
     tasks::isolated,
     traced::{Outcome, Traced, trace},
 };
-use crate::{Array, Device, Error, Result, Runtime};
+use crate::{Array, Error, Result, Runtime, node::State};
 
 /// What [`gpu_map`](super::ParIter::gpu_map) takes: an array, or several that belong together.
 pub trait Pieces: Clone + Send + Sync {
     /// The arrays.
     fn pieces(&self) -> Vec<&Array>;
+    /// One of them.
+    fn piece(&self, at: usize) -> Option<&Array> {
+        self.pieces().get(at).copied()
+    }
     /// The same from arrays in the same order; `None` where their number is wrong.
     fn from_pieces(pieces: Vec<Array>) -> Option<Self>;
 }
@@ -25,6 +30,10 @@ pub trait Pieces: Clone + Send + Sync {
 impl Pieces for Array {
     fn pieces(&self) -> Vec<&Array> {
         vec![self]
+    }
+
+    fn piece(&self, at: usize) -> Option<&Array> {
+        (at == 0).then_some(self)
     }
 
     fn from_pieces(mut pieces: Vec<Array>) -> Option<Array> {
@@ -37,6 +46,10 @@ impl Pieces for (Array, Array) {
         vec![&self.0, &self.1]
     }
 
+    fn piece(&self, at: usize) -> Option<&Array> {
+        [&self.0, &self.1].get(at).copied()
+    }
+
     fn from_pieces(pieces: Vec<Array>) -> Option<Self> {
         <[Array; 2]>::try_from(pieces).ok().map(<(Array, Array)>::from)
     }
@@ -47,6 +60,10 @@ impl Pieces for (Array, Array, Array) {
         vec![&self.0, &self.1, &self.2]
     }
 
+    fn piece(&self, at: usize) -> Option<&Array> {
+        [&self.0, &self.1, &self.2].get(at).copied()
+    }
+
     fn from_pieces(pieces: Vec<Array>) -> Option<Self> {
         <[Array; 3]>::try_from(pieces).ok().map(<(Array, Array, Array)>::from)
     }
@@ -55,6 +72,10 @@ impl Pieces for (Array, Array, Array) {
 impl<const N: usize> Pieces for [Array; N] {
     fn pieces(&self) -> Vec<&Array> {
         self.iter().collect()
+    }
+
+    fn piece(&self, at: usize) -> Option<&Array> {
+        self.get(at)
     }
 
     fn from_pieces(pieces: Vec<Array>) -> Option<Self> {
@@ -149,20 +170,21 @@ impl<P: Pieces, F: Fn(P) -> Array> GpuMap<P, F> {
     pub fn run(self) -> (Vec<Result<Array>>, GpuReport) {
         let began = Instant::now();
         let mut results: Vec<Option<Result<Array>>> = vec![None; self.items.len()];
-        let mut types: Vec<Vec<Type>> = Vec::with_capacity(self.items.len());
+        let mut types: Vec<Vec<Type>> = Vec::new();
+        // The kind of each item, by its place among the types.
+        let mut kinds = Kinds::default();
         for (item, result) in self.items.iter().zip(&mut results) {
-            let pieces = item.pieces();
             // An item that carries an error has no type, and its error is its result.
-            *result = pieces.iter().find_map(|piece| piece.failure()).map(Err);
-            types.push(pieces.iter().map(|piece| piece.ty()).collect());
+            *result = pieces(item).find_map(Array::failure).map(Err);
+            kinds.add(item, &mut types);
         }
         let mut run = Run { map: &self, results, report: GpuReport::default(), times: Vec::new() };
-        for (types, members) in group::kinds(&types) {
+        for (types, members) in types.iter().zip(kinds.members) {
             let members: Vec<usize> =
                 members.into_iter().filter(|&item| run.results[item].is_none()).collect();
             if !members.is_empty() {
                 run.report.kinds += 1;
-                run.kind(&types, &members);
+                run.kind(types, &members);
             }
         }
         let Run { results, mut report, times, .. } = run;
@@ -181,6 +203,44 @@ impl<P: Pieces, F: Fn(P) -> Array> GpuMap<P, F> {
         };
         report.telemetry.note(times);
         (results, report)
+    }
+}
+
+/// The pieces of an item, without a list of them.
+fn pieces<P: Pieces>(item: &P) -> impl Iterator<Item = &Array> {
+    (0..).map_while(|at| item.piece(at))
+}
+
+/// Whether an item is of these types, found without making a list of its own.
+fn is_of<P: Pieces>(item: &P, types: &[Type]) -> bool {
+    let same = |(piece, ty): (&Array, &Type)| piece.dtype() == ty.dtype && *piece.shape() == ty.shape;
+    item.piece(types.len()).is_none()
+        && pieces(item).zip(types).filter(|pair| same(*pair)).count() == types.len()
+}
+
+/// Positions of items by the types of their pieces, in the order of first occurrence.
+#[derive(Default)]
+struct Kinds {
+    members: Vec<Vec<usize>>,
+    known: FxHashMap<Vec<Type>, usize>,
+    items: usize,
+    last: usize,
+}
+
+impl Kinds {
+    fn add<P: Pieces>(&mut self, item: &P, types: &mut Vec<Vec<Type>>) {
+        let number = self.items;
+        self.items += 1;
+        // Most are like the one before.
+        if !types.get(self.last).is_some_and(|types| is_of(item, types)) {
+            let mine: Vec<Type> = pieces(item).map(Array::ty).collect();
+            self.last = *self.known.entry(mine).or_insert_with_key(|mine| {
+                types.push(mine.clone());
+                types.len() - 1
+            });
+            self.members.resize_with(types.len(), Vec::new);
+        }
+        self.members[self.last].push(number);
     }
 }
 
@@ -209,14 +269,13 @@ impl<P: Pieces, F: Fn(P) -> Array> Run<'_, P, F> {
         let reason = match traced {
             Outcome::Piece(piece) => {
                 for &item in members {
-                    let array = self.map.items[item].pieces().get(piece).map(|piece| (*piece).clone());
-                    self.results[item] = array.map(Ok);
+                    self.results[item] = self.map.items[item].piece(piece).cloned().map(Ok);
                 }
                 return;
             }
             Outcome::Each(reason) => reason,
-            Outcome::Graph(traced) => match traced.lifted(2) {
-                Ok(_) => return self.groups(types, members, &traced),
+            Outcome::Graph(traced) => match self.groups(types, members, &traced) {
+                Ok(()) => return,
                 Err(reason) => reason,
             },
         };
@@ -225,56 +284,104 @@ impl<P: Pieces, F: Fn(P) -> Array> Run<'_, P, F> {
         members.iter().for_each(|&item| self.single(item));
     }
 
-    /// Group after group: while one is computed, the next is put together, and the last brought to the host if that is wanted.
-    fn groups(&mut self, types: &[Type], members: &[usize], traced: &Traced) {
-        // The function itself stays on this thread; only items go to others.
-        let (items, location, fetched) = (&self.map.items, self.map.location, self.map.fetched);
-        let pending = |item: &usize| items[*item].pieces().iter().any(|piece| piece.device() == Device::Auto);
+    /// Group after group, unless the function has no form for many items; the reason then.
+    fn groups(
+        &mut self,
+        types: &[Type],
+        members: &[usize],
+        traced: &Traced,
+    ) -> std::result::Result<(), String> {
+        let (items, location) = (&self.map.items, self.map.location);
+        let is_pending = |piece: &Array| !matches!(&*piece.version().state(), State::Ready(_));
+        let pending = |item: &usize| pieces(&items[*item]).any(is_pending);
         let computed_first = members.iter().filter(|item| pending(item)).count() as u64;
         let sizes = |ty: &Type| (ty.shape.size() * ty.dtype.size()) as u64;
         let kept =
             computed_first * types.iter().map(sizes).sum::<u64>() + members.len() as u64 * sizes(&traced.ty);
-        let size = group::size(&Runtime::current(), traced.bytes_per_item(), kept, self.map.most);
+        let runtime = Runtime::current();
+        let size = group::size(&runtime, traced.bytes_per_item(), kept, self.map.most);
         // All about as large as the first, so that few shapes are planned.
         let even = members.len().div_ceil(members.len().div_ceil(size));
         let groups: Vec<&[usize]> = members.chunks(even).collect();
-        let gather = |members: &[usize]| -> Result<Vec<Arc<Buffer>>> {
-            let pieces: Vec<Vec<&Array>> = members.iter().map(|&item| items[item].pieces()).collect();
-            let one = |piece: usize| {
-                let arrays: Vec<&Array> = pieces.iter().map(|pieces| pieces[piece]).collect();
-                group::stacked(&arrays, &types[piece], location)
-            };
-            (0..types.len()).map(one).collect()
-        };
-        if let [only] = groups[..] {
-            // Threads would have nothing to do beside it.
-            let began = Instant::now();
-            let computed = gather(only).and_then(|stacked| {
-                evaluate(traced, &stacked, only.len(), fetched, location)
-                    .inspect(|whole| fetch(fetched, whole))
-            });
-            return self.done(only, computed, began, traced);
+        let work = Work { items, types, traced, location, lifted: Lifted::new(traced, &groups)? };
+        let told = matches!(runtime.placement(), Ok(Placement::On(device)) if device != Place::HOST);
+        if told || groups.len() == 1 {
+            self.in_turn(&groups, &work);
+        } else {
+            self.side_by_side(&groups, &work);
         }
+        Ok(())
+    }
+
+    /// On a device that works by itself: this thread tells it what to do next, and waits only for what the next step needs.
+    fn in_turn(&mut self, groups: &[&[usize]], work: &Work<'_, P>) {
+        let fetched = self.map.fetched;
+        let mut following = groups.iter();
+        let mut begun: VecDeque<Result<Vec<Stacked>>> = VecDeque::new();
+        let mut coming: Vec<Bringing> = Vec::new();
+        for &members in groups {
+            let began = Instant::now();
+            // Once groups are put together, the one that comes next is on its way.
+            let apart = if begun.is_empty() { work.apart(members) } else { None };
+            let whole = match apart {
+                Some(whole) => {
+                    following.next();
+                    whole
+                }
+                None => {
+                    // The next group is on its way to the device before anybody waits for this one.
+                    while begun.len() < 2
+                        && let Some(members) = following.next()
+                    {
+                        begun.push_back(work.stacked(members));
+                    }
+                    let stacked = begun.pop_front().unwrap_or_else(|| work.stacked(members));
+                    stacked.and_then(|stacked| work.arrived(stacked)).and_then(|s| {
+                        work.evaluate(
+                            &s,
+                            members.len(),
+                            if fetched { Wanted::OnHost } else { Wanted::Anywhere },
+                        )
+                    })
+                }
+            };
+            if let (true, Ok(whole)) = (fetched, &whole) {
+                match whole.begin_home() {
+                    Ok(bringing) => coming.push(bringing),
+                    Err(error) => unfetched(&error),
+                }
+            }
+            self.done(members, whole, began, work.traced);
+        }
+        coming.into_iter().for_each(|bringing| drop(bringing.wait().inspect_err(unfetched)));
+    }
+
+    /// Where the host may do the work: while one group is computed, a thread puts the next together, and another brings the last to the host if
+    /// that is wanted.
+    fn side_by_side(&mut self, groups: &[&[usize]], work: &Work<'_, P>) {
+        let fetched = self.map.fetched;
         let carried = carry();
         std::thread::scope(|scope| {
             // One group waits; more would only take memory.
             let (put, stacked) = std::sync::mpsc::sync_channel(1);
             let (wanted, computed) = std::sync::mpsc::channel::<Arc<Buffer>>();
-            let (carried, gather, groups) = (&carried, &gather, &groups);
+            let carried = &carried;
+            let together = move |members: &&[usize]| work.stacked(members).and_then(|s| work.arrived(s));
             scope.spawn(move || {
-                carried
-                    .enter(|| groups.iter().map(|members| gather(members)).all(|made| put.send(made).is_ok()))
+                carried.enter(|| groups.iter().map(together).all(|made| put.send(made).is_ok()))
             });
             if fetched {
-                scope.spawn(move || computed.into_iter().for_each(|whole| fetch(true, &whole)));
+                let bring = |whole: Arc<Buffer>| drop(whole.host_bytes().inspect_err(unfetched));
+                scope.spawn(move || computed.into_iter().for_each(bring));
             }
+            let wish = if fetched { Wanted::OnHost } else { Wanted::Anywhere };
             for (&members, stacked) in groups.iter().zip(stacked) {
                 let began = Instant::now();
                 let whole = stacked
-                    .and_then(|stacked| evaluate(traced, &stacked, members.len(), fetched, location))
+                    .and_then(|stacked| work.evaluate(&stacked, members.len(), wish))
                     // Nobody listens where nothing is to be fetched.
                     .inspect(|whole| _ = wanted.send(whole.clone()));
-                self.done(members, whole, began, traced);
+                self.done(members, whole, began, work.traced);
             }
         });
     }
@@ -315,24 +422,101 @@ impl<P: Pieces, F: Fn(P) -> Array> Run<'_, P, F> {
     }
 }
 
-fn evaluate(
-    traced: &Traced,
-    stacked: &[Arc<Buffer>],
-    count: usize,
-    fetched: bool,
-    location: &'static Location<'static>,
-) -> Result<Arc<Buffer>> {
-    let wrap = |error: crossover_runtime::Error| Error::new(error, location);
-    let internal = |reason: String| wrap(crossover_runtime::Error::Internal(reason));
-    let graph = traced.lifted(count).map_err(internal)?;
-    let wanted = if fetched { Wanted::OnHost } else { Wanted::Anywhere };
-    let buffers = Runtime::current().evaluate(&graph, &traced.inputs(stacked), wanted).map_err(wrap)?;
-    buffers.into_iter().next().ok_or_else(|| internal("a plan without a result".into()))
+/// The graphs of a traced function for the one or two sizes that groups have.
+struct Lifted(Vec<(usize, Graph)>);
+
+impl Lifted {
+    fn new(traced: &Traced, groups: &[&[usize]]) -> std::result::Result<Lifted, String> {
+        let mut made: Vec<(usize, Graph)> = Vec::new();
+        for count in groups.iter().map(|members| members.len()) {
+            if made.iter().all(|(known, _)| *known != count) {
+                made.push((count, traced.lifted(count)?));
+            }
+        }
+        Ok(Lifted(made))
+    }
+
+    fn of(&self, count: usize) -> Option<&Graph> {
+        self.0.iter().find(|(known, _)| *known == count).map(|(_, graph)| graph)
+    }
 }
 
-/// Brings a result to the host. If that fails, whoever reads it will be told.
-fn fetch(wanted: bool, whole: &Buffer) {
-    if wanted && let Err(error) = whole.host_bytes() {
-        tracing::debug!(target: "crossover::fallback", %error, "a result was not brought to the host");
+/// What every group of one kind of items is worked on with. The function itself is not here: it stays on its thread.
+struct Work<'a, P> {
+    items: &'a [P],
+    types: &'a [Type],
+    traced: &'a Traced,
+    location: &'static Location<'static>,
+    lifted: Lifted,
+}
+
+impl<P: Pieces> Work<'_, P> {
+    fn wrap(&self, error: crossover_runtime::Error) -> Error {
+        Error::new(error, self.location)
     }
+
+    fn graph(&self, count: usize) -> Result<&Graph> {
+        let missing = || crossover_runtime::Error::Internal("a group of a size that nobody expected".into());
+        self.lifted.of(count).ok_or_else(|| self.wrap(missing()))
+    }
+
+    /// The pieces of some items, each as one buffer or on the way to it.
+    fn stacked(&self, members: &[usize]) -> Result<Vec<Stacked>> {
+        let pieces: Vec<Vec<&Array>> = members.iter().map(|&item| self.items[item].pieces()).collect();
+        let one = |piece: usize| {
+            let is_known = |other: &usize| pieces.iter().all(|p| is_same(p[piece], p[*other]));
+            if let Some(other) = (0..piece).find(is_known) {
+                return Ok(Stacked::Same(other));
+            }
+            let arrays: Vec<&Array> = pieces.iter().map(|pieces| pieces[piece]).collect();
+            group::stacked(&arrays, &self.types[piece], self.location)
+        };
+        (0..self.types.len()).map(one).collect()
+    }
+
+    /// Buffers that kernels find everything in.
+    fn arrived(&self, stacked: Vec<Stacked>) -> Result<Vec<Arc<Buffer>>> {
+        let mut there: Vec<Arc<Buffer>> = Vec::with_capacity(stacked.len());
+        for (stacked, ty) in stacked.into_iter().zip(self.types) {
+            let next = stacked.arrived(&there, ty, self.location)?;
+            there.push(next);
+        }
+        Ok(there)
+    }
+
+    fn evaluate(&self, stacked: &[Arc<Buffer>], count: usize, wanted: Wanted) -> Result<Arc<Buffer>> {
+        let internal = || crossover_runtime::Error::Internal("a plan without a result".into());
+        let graph = self.graph(count)?;
+        let buffers = Runtime::current()
+            .evaluate(graph, &self.traced.inputs(stacked), wanted)
+            .map_err(|error| self.wrap(error))?;
+        buffers.into_iter().next().ok_or_else(|| self.wrap(internal()))
+    }
+
+    /// The result of items that are read where they lie; `None` where they have to be put together first.
+    fn apart(&self, members: &[usize]) -> Option<Result<Arc<Buffer>>> {
+        let runtime = Runtime::current();
+        let (placement, graph) = (runtime.placement().ok()?, self.lifted.of(members.len())?);
+        if !self.traced.is_bare() || placement == Placement::Host || runtime.machine().is_host_only() {
+            return None;
+        }
+        let list = |piece: usize| -> Option<Vec<Entry>> {
+            let arrays = members.iter().map(|&item| self.items[item].piece(piece));
+            group::entries(arrays, &self.types[piece])
+        };
+        let inputs: Vec<Vec<Entry>> = self.traced.pieces().map(list).collect::<Option<_>>()?;
+        let evaluated = runtime.executor().evaluate_apart(placement, graph, &inputs);
+        // What goes wrong here goes wrong in the usual way too, where it is dealt with.
+        evaluated.ok().flatten().map(Ok)
+    }
+}
+
+/// Whether two arrays show the same elements of the same memory.
+fn is_same(one: &Array, other: &Array) -> bool {
+    Arc::ptr_eq(&one.version(), &other.version()) && one.view() == other.view()
+}
+
+/// Notes that a result was not brought to the host: whoever reads it will be told.
+fn unfetched(error: &crossover_runtime::Error) {
+    tracing::debug!(target: "crossover::fallback", %error, "a result was not brought to the host");
 }

@@ -3,11 +3,10 @@
 use std::{panic::Location, sync::Arc};
 
 use crossover_core::{Layout, Shape, graph::Type};
-use crossover_runtime::{Buffer, Device, Placement};
+use crossover_runtime::{Backend, Buffer, Device, Entry, Placement, Sending};
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 
-use crate::{Array, Error, Result, Runtime, array::eval_all, convert, eval};
+use crate::{Array, Error, Result, Runtime, array::eval_all, convert, eval, node::State};
 
 /// Bytes from which threads share the copying.
 const LARGE: usize = 1 << 20;
@@ -15,59 +14,94 @@ const LARGE: usize = 1 << 20;
 /// longer than computing, groups are small, so that the first is soon on its way; a host alone has nothing to wait for.
 const ENOUGH: [u64; 2] = [256 << 20, 16 << 20];
 
-/// Positions of items by the types of their pieces, in the order of first occurrence.
-pub(super) fn kinds(types: &[Vec<Type>]) -> Vec<(Vec<Type>, Vec<usize>)> {
-    let mut found: Vec<(Vec<Type>, Vec<usize>)> = Vec::new();
-    let mut known: FxHashMap<&[Type], usize> = FxHashMap::default();
-    for (item, ty) in types.iter().enumerate() {
-        let kind = *known.entry(ty).or_insert_with(|| {
-            found.push((ty.clone(), Vec::new()));
-            found.len() - 1
-        });
-        found[kind].1.push(item);
-    }
-    found
-}
-
 /// How many items a group has at most, of so many bytes each: three groups fit into what is left on every device once `kept` bytes are taken, by
 /// items that are still to be computed and by results.
 pub(super) fn size(runtime: &Runtime, bytes_per_item: u64, kept: u64, most: Option<usize>) -> usize {
-    let left = runtime.memory_stats().iter().map(|(_, memory)| memory.available()).min().unwrap_or(u64::MAX);
+    // As the accounts have it: asking a driver takes longer than many a group.
+    let room = |backend: &dyn Backend| match backend.account() {
+        Some(account) => Some(account.room()),
+        None => backend.memory().map(|memory| memory.available()),
+    };
+    let machine = runtime.machine();
+    let left = machine.devices().filter_map(|device| room(&**machine.backend(device))).min();
+    let left = left.unwrap_or(u64::MAX);
     // Three groups may be there at once: one waits, one is computed, one is fetched.
     let enough = ENOUGH[usize::from(runtime.device_count() > 0)];
     let fits = (left.saturating_sub(kept) / 3).min(enough) / bytes_per_item.max(1);
     usize::try_from(fits).unwrap_or(usize::MAX).clamp(1, most.unwrap_or(usize::MAX).max(1))
 }
 
-/// Arrays of one type as one buffer, along a new first axis.
-pub(super) fn stacked(
-    arrays: &[&Array],
-    ty: &Type,
-    location: &'static Location<'static>,
-) -> Result<Arc<Buffer>> {
+/// Arrays of one type as one buffer, or on the way to being one.
+pub(super) enum Stacked {
+    /// It is there.
+    Ready(Arc<Buffer>),
+    /// Elements in a row of each, on their way to a device; and where they come from, should they not arrive.
+    Coming(Sending, Vec<(Arc<Buffer>, Layout)>),
+    /// The same as that of an earlier piece.
+    Same(usize),
+}
+
+impl Stacked {
+    /// The buffer, once kernels find everything in it; `before` are those of earlier pieces.
+    pub fn arrived(
+        self,
+        before: &[Arc<Buffer>],
+        ty: &Type,
+        location: &'static Location<'static>,
+    ) -> Result<Arc<Buffer>> {
+        let internal = || crossover_runtime::Error::Internal("a piece that is the same as none".into());
+        match self {
+            Stacked::Ready(buffer) => Ok(buffer),
+            Stacked::Same(piece) => {
+                before.get(piece).cloned().ok_or_else(|| Error::new(internal(), location))
+            }
+            Stacked::Coming(sending, contents) => sending.wait().or_else(|error| {
+                stays(&error);
+                put_together(&contents, ty, location)
+            }),
+        }
+    }
+}
+
+/// Arrays of one type along a new first axis.
+pub(super) fn stacked(arrays: &[&Array], ty: &Type, location: &'static Location<'static>) -> Result<Stacked> {
     let runtime = Runtime::current();
     // What is pending is computed first, as one plan.
     eval_all(arrays)?;
     if arrays.iter().all(|array| !matches!(array.device(), crate::Device::Cpu)) {
         // They are on a GPU: there they stay.
         let whole = Array::stack(arrays, 0);
-        return eval::node(&whole.node());
+        return eval::node(&whole.node()).map(Stacked::Ready);
     }
-    let bytes = ty.shape.size() * ty.dtype.size();
     let contents: Vec<(Arc<Buffer>, Layout)> =
         arrays.iter().map(|array| array.contents()).collect::<Result<_>>()?;
-    let size = bytes * arrays.len();
-    if let (Ok(Placement::On(device)), true) = (runtime.placement(), size >= LARGE)
+    let bytes = ty.shape.size() * ty.dtype.size();
+    if let (Ok(Placement::On(device)), true) = (runtime.placement(), bytes * arrays.len() >= LARGE)
         && device != Device::HOST
         && contents.iter().all(|(_, layout)| layout.is_contiguous())
     {
         // They go straight to where they will be needed.
         match sent(&runtime, device, &contents, ty) {
-            Ok(whole) => return Ok(whole),
-            // The host has everything, and can compute it.
-            Err(error) => tracing::debug!(target: "crossover::fallback", %error, "a group stays on the host"),
+            Ok(Ok(sending)) => return Ok(Stacked::Coming(sending, contents)),
+            Ok(Err(whole)) => return Ok(Stacked::Ready(whole)),
+            Err(error) => stays(&error),
         }
     }
+    put_together(&contents, ty, location).map(Stacked::Ready)
+}
+
+/// Notes that the host, which has everything, computes a group or sends it there as one.
+fn stays(error: &crossover_runtime::Error) {
+    tracing::debug!(target: "crossover::fallback", %error, "a group stays on the host");
+}
+
+/// Elements of several buffers in one of the host's.
+fn put_together(
+    contents: &[(Arc<Buffer>, Layout)],
+    ty: &Type,
+    location: &'static Location<'static>,
+) -> Result<Arc<Buffer>> {
+    let bytes = ty.shape.size() * ty.dtype.size();
     let target = Layout::contiguous(ty.shape.clone());
     let fill = |(to, (buffer, layout)): (&mut [u8], &(Arc<Buffer>, Layout))| {
         let from = buffer.host_bytes().map_err(|error| Error::new(error, location))?;
@@ -75,33 +109,62 @@ pub(super) fn stacked(
         Ok(())
     };
     let mut copied: Result<()> = Ok(());
-    let buffer = Buffer::from_fill(runtime.machine(), size, |to| {
+    let buffer = Buffer::from_fill(Runtime::current().machine(), bytes * contents.len(), |to| {
         if bytes == 0 {
             return;
         }
         copied = if to.len() < LARGE {
-            to.chunks_mut(bytes).zip(&contents).try_for_each(fill)
+            to.chunks_mut(bytes).zip(contents).try_for_each(fill)
         } else {
-            to.par_chunks_mut(bytes).zip(&contents).try_for_each(fill)
+            to.par_chunks_mut(bytes).zip(contents).try_for_each(fill)
         };
     });
     copied?;
     buffer.map_err(|error| Error::new(error, location))
 }
 
-/// Elements in a row of each buffer, as one buffer on a device.
+/// Bytes of elements that lie in a row.
+fn entry(buffer: &Arc<Buffer>, layout: &Layout, ty: &Type) -> Entry {
+    let start = layout.offset * ty.dtype.size();
+    (buffer.clone(), start..start + ty.shape.size() * ty.dtype.size())
+}
+
+/// Elements in a row of each buffer on their way to a device; as one buffer there, where nothing can be done meanwhile.
 fn sent(
     runtime: &Runtime,
     device: Device,
     contents: &[(Arc<Buffer>, Layout)],
     ty: &Type,
-) -> crossover_runtime::Result<Arc<Buffer>> {
-    let (size, bytes) = (ty.dtype.size(), ty.shape.size() * ty.dtype.size());
-    let mut parts: Vec<&[u8]> = Vec::with_capacity(contents.len());
-    for (buffer, layout) in contents {
-        parts.push(&buffer.host_bytes()?[layout.offset * size..][..bytes]);
+) -> crossover_runtime::Result<std::result::Result<Sending, Arc<Buffer>>> {
+    let parts: Vec<Entry> = contents.iter().map(|(buffer, layout)| entry(buffer, layout, ty)).collect();
+    if let Some(sending) = runtime.executor().begin_send(device, &parts)? {
+        return Ok(Ok(sending));
     }
-    runtime.executor().send(device, &parts)
+    let mut bytes: Vec<&[u8]> = Vec::with_capacity(parts.len());
+    for (buffer, range) in &parts {
+        bytes.push(&buffer.host_bytes()?[range.clone()]);
+    }
+    runtime.executor().send(device, &bytes).map(Err)
+}
+
+/// Where each of some arrays is, if all of them are ready and their elements lie in a row.
+pub(super) fn entries<'a>(arrays: impl Iterator<Item = Option<&'a Array>>, ty: &Type) -> Option<Vec<Entry>> {
+    let bytes = ty.shape.size() * ty.dtype.size();
+    let one = |array: Option<&Array>| {
+        let array = array?;
+        // All of a cell lies in a row.
+        let start = match array.view() {
+            None => 0,
+            Some(layout) if layout.is_contiguous() => layout.offset * ty.dtype.size(),
+            Some(_) => return None,
+        };
+        let node = array.version();
+        match &*node.state() {
+            State::Ready(buffer) => Some((buffer.clone(), start..start + bytes)),
+            _ => None,
+        }
+    };
+    arrays.map(one).collect()
 }
 
 /// The entries of a group's result, as arrays that share its memory.

@@ -94,6 +94,17 @@ impl Traced {
         leading::lift(&self.graph, &items, count)
     }
 
+    /// Whether it is one operation on pieces of the item and nothing else.
+    pub fn is_bare(&self) -> bool {
+        self.inputs.is_empty() && self.graph.nodes().len() == self.holes.len() + 1
+    }
+
+    /// Which pieces of the item the inputs stand for, in their order, where there are no others.
+    pub fn pieces(&self) -> impl Iterator<Item = usize> {
+        let piece = |index: usize| self.holes.iter().find(|hole| hole.0 == index).map(|hole| hole.1);
+        (0..self.holes.len()).filter_map(piece)
+    }
+
     /// The buffers of a lifted graph, given those of the stacked pieces.
     pub fn inputs(&self, pieces: &[Arc<Buffer>]) -> SmallVec<[Arc<Buffer>; 4]> {
         let mut captured = self.inputs.iter();

@@ -1,6 +1,9 @@
 //! Products of small matrices in f32 by our own kernel, one more algorithm beside those of the library.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    ffi::c_void,
+    sync::{Arc, OnceLock},
+};
 
 use crossover_codegen::elements;
 use crossover_core::{
@@ -8,6 +11,7 @@ use crossover_core::{
     ops::{MapOp, device_function},
 };
 use crossover_plan::kernel::Activation;
+use smallvec::SmallVec;
 
 use super::{
     own::Ready,
@@ -17,6 +21,7 @@ use crate::{
     Gpu, Result,
     blas::{Run, Shape, Side},
     compiler::Compilation,
+    queue::Function,
 };
 
 const PRODUCT: &str = include_str!("../kernels/product.cu");
@@ -27,6 +32,8 @@ const THREADS: u32 = 64;
 const LARGE: u64 = 1 << 30;
 /// Elements up to which positions are counted in 32 bits.
 const REACH: u64 = 1 << 30;
+/// Matrices of a batch at most that lie apart: their places are parameters of the kernel.
+const APART: usize = 64;
 
 /// The text of the kernel, the same for every product with this activation.
 fn text(activation: Activation) -> String {
@@ -37,7 +44,8 @@ fn text(activation: Activation) -> String {
         Activation::Gelu => (2, source()),
     };
     let opening = elements(&[DType::F32], false).0;
-    format!("{opening}\n{}\n#define ACTIVATION {number}\n\n{PRODUCT}", function.unwrap_or_default())
+    let function = function.unwrap_or_default();
+    format!("{opening}\n{function}\n#define ACTIVATION {number}\n#define APART {APART}\n\n{PRODUCT}")
 }
 
 /// The program of a product, or `None` for one that is not our work: too large, of another dtype, transposed, or not made of
@@ -79,11 +87,67 @@ pub(crate) struct OwnProduct {
     program: Program,
     compilation: Arc<Compilation>,
     ready: OnceLock<Result<Ready>>,
+    shape: Shape,
+    /// The entry point for matrices that lie apart, whose module `ready` keeps.
+    apart: OnceLock<Result<Function>>,
+}
+
+/// The places of matrices as the kernel takes them.
+#[repr(C)]
+struct Places {
+    left: [u64; APART],
+    right: [u64; APART],
 }
 
 impl OwnProduct {
-    pub(crate) fn new(program: Program, compilation: Arc<Compilation>) -> OwnProduct {
-        OwnProduct { program, compilation, ready: OnceLock::new() }
+    pub(crate) fn new(shape: Shape, program: Program, compilation: Arc<Compilation>) -> OwnProduct {
+        OwnProduct { program, compilation, ready: OnceLock::new(), shape, apart: OnceLock::new() }
+    }
+
+    fn ready(&self) -> Result<&Ready> {
+        let make = || Ready::new(&[(self.program.clone(), self.compilation.clone())]);
+        self.ready.get_or_init(make).as_ref().map_err(crate::Error::clone)
+    }
+
+    /// Queues the products of matrices that lie apart, with the bits of those that lie in a row; false, with nothing done, where the kernel
+    /// cannot read them.
+    ///
+    /// # Safety
+    /// The addresses lead to matrices of the product's shape, without gaps, and the result to as many as there are pairs.
+    #[allow(unsafe_code)]
+    pub(crate) unsafe fn start_apart(
+        &self,
+        gpu: &Gpu,
+        pairs: impl ExactSizeIterator<Item = [u64; 2]>,
+        result: u64,
+    ) -> Result<bool> {
+        let Shape { rows, columns, depth, batch, left, right, bias, .. } = self.shape;
+        let whole = left.pitch == depth as i64 && right.pitch == columns as i64;
+        let fits = pairs.len() <= APART && pairs.len() == batch.max(1) as usize;
+        let [step] = &self.program.steps[..] else { return Ok(false) };
+        if bias || !whole || !fits {
+            return Ok(false);
+        }
+        let mut places = Places { left: [0; APART], right: [0; APART] };
+        for (at, [left, right]) in pairs.enumerate() {
+            if left % 16 != 0 || right % 16 != 0 {
+                return Ok(false);
+            }
+            (places.left[at], places.right[at]) = (left, right);
+        }
+        self.ready()?;
+        let find = || self.compilation.wait()?.function("product_apart");
+        let function = *self.apart.get_or_init(find).as_ref().map_err(crate::Error::clone)?;
+        let (mut to, mut numbers) = (result, [rows, columns, depth, depth, columns].map(|n| n as i32));
+        let mut pointers: SmallVec<[*mut c_void; 8]> = SmallVec::new();
+        pointers.push((&raw mut places).cast());
+        pointers.push((&raw mut to).cast());
+        pointers.extend(numbers.iter_mut().map(|number| std::ptr::from_mut(number).cast()));
+        self.compilation.launched();
+        // SAFETY: the parameters follow those of the entry point; sizes are below 2^31 (REACH); the caller's contract for addresses. It waits
+        // for the launch before it by itself.
+        unsafe { gpu.start_early(function, (step.blocks, THREADS, 0), &mut pointers)? };
+        Ok(true)
     }
 
     /// Queues the product; the first time, once it is compiled.
@@ -92,8 +156,7 @@ impl OwnProduct {
     /// The addresses lead to matrices of the shape that the program was made for.
     #[allow(unsafe_code)]
     pub(crate) unsafe fn start(&self, gpu: &Gpu, run: Run) -> Result<()> {
-        let make = || Ready::new(&[(self.program.clone(), self.compilation.clone())]);
-        let ready = self.ready.get_or_init(make).as_ref().map_err(crate::Error::clone)?;
+        let ready = self.ready()?;
         let [left, right, result] = run.addresses;
         let inputs = [left, right, run.bias.unwrap_or(0)];
         self.compilation.launched();

@@ -75,12 +75,13 @@ impl Machine {
         self.with_room(device, bytes, |backend| backend.receive_parts(from))
     }
 
-    fn with_room(
+    /// What a backend makes in memory of so many bytes; room is made for it if need be.
+    pub(crate) fn with_room<T>(
         &self,
         device: Device,
         bytes: usize,
-        make: impl Fn(&dyn Backend) -> Result<Block>,
-    ) -> Result<Block> {
+        make: impl Fn(&dyn Backend) -> Result<T>,
+    ) -> Result<T> {
         let backend = &**self.backend(device);
         match make(backend) {
             Ok(block) => {
@@ -95,13 +96,13 @@ impl Machine {
     }
 
     #[cold]
-    fn after_making_room(
+    fn after_making_room<T>(
         &self,
         device: Device,
         bytes: usize,
         mut error: Error,
-        make: impl Fn(&dyn Backend) -> Result<Block>,
-    ) -> Result<Block> {
+        make: impl Fn(&dyn Backend) -> Result<T>,
+    ) -> Result<T> {
         for round in 0..ROUNDS {
             let freed =
                 if round == 0 { self.give_back(device) } else { self.make_room(device, bytes as u64) };

@@ -11,7 +11,10 @@ use crossover::{
 use crossover_cpu::CpuBackend;
 use crossover_cuda::CudaBackend;
 use crossover_plan::Options as PlanOptions;
-use crossover_runtime::{Executor, Machine, Placement};
+use crossover_runtime::{
+    Executor, Machine, Placement,
+    trace::{Session, Track},
+};
 
 use crate::{
     Options, Result,
@@ -72,6 +75,28 @@ fn timed(setup: &Setup, rounds: usize, make: &mut dyn FnMut() -> Result<()>) -> 
     }
     times.sort_by(f64::total_cmp);
     Ok(times[rounds / 2])
+}
+
+/// Prints where the time of one call goes, for whoever looks for it: what threads and queues did, in microseconds since its start.
+fn laid_out(setup: &Setup, name: &str, make: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+    const LINES: usize = 48;
+    let gpu = setup.gpu()?;
+    make()?;
+    gpu.synchronise()?;
+    let session = Session::begin_timing_everything();
+    make()?;
+    gpu.synchronise()?;
+    let seen = session.end();
+    println!("   {name}, recorded: {:.0} us", seen.wall as f64 / 1e3);
+    for span in seen.spans.iter().take(LINES) {
+        let track = match &seen.tracks[span.track] {
+            Track::Thread(name) => name.clone(),
+            Track::Queue(queue) => format!("queue {}", queue.purpose),
+        };
+        let (start, took) = (span.start as f64 / 1e3, span.duration as f64 / 1e3);
+        println!("   {start:>8.1} {took:>8.1}  {track:<16} {} ({} bytes)", span.name.as_str(), span.bytes);
+    }
+    Ok(())
 }
 
 /// Milliseconds of one of many calls that follow each other.
@@ -176,6 +201,14 @@ fn tables(setup: &Setup, report: &mut Report) -> Result<()> {
     })?;
     let embedder = Embedder::from_table(EmbedConfig::new(100_000, 256), &whole)?;
     let memory = timed(setup, 15, &mut || {
+        drop(embedder.lookup(&tokens)?);
+        Ok(())
+    })?;
+    laid_out(setup, "lookup of hot rows", &mut || {
+        drop(table.lookup(&tokens)?);
+        Ok(())
+    })?;
+    laid_out(setup, "lookup in memory", &mut || {
         drop(embedder.lookup(&tokens)?);
         Ok(())
     })?;
@@ -308,23 +341,50 @@ fn maps(setup: &Setup, report: &mut Report) -> Result<()> {
     let ms = timed(setup, 9, &mut || drop_all(par_iter(vectors.clone()).gpu_map(standardise).collect()?))?;
     report.figure("gpu_map 1000 vectors of 1e4, left", &[("ms", ms)]);
     for count in [100, 10] {
-        let ms = timed(setup, 9, &mut || {
-            read(par_iter(matrices[..count].to_vec()).gpu_map(|x| x.matmul(&x)).to_host().collect()?)
-        })?;
-        report.figure(&format!("gpu_map {count} products of 256"), &[("ms", ms)]);
+        let mut make =
+            || read(par_iter(matrices[..count].to_vec()).gpu_map(|x| x.matmul(&x)).to_host().collect()?);
+        let ms = timed(setup, 31, &mut make)?;
+        let name = format!("gpu_map {count} products of 256");
+        report.figure(&name, &[("ms", ms)]);
+        laid_out(setup, &name, &mut make)?;
     }
+    products_apart(report, &matrices[..10])?;
     let resident: Vec<Array> =
         matrices[..10].iter().map(|x| x.to_device(Device::Cuda(0))).collect::<std::result::Result<_, _>>()?;
+    let others: Vec<Array> = resident.iter().rev().cloned().collect();
     let batch = Batch::new(resident.clone()).max_batch_size(16);
-    let batched = timed(setup, 31, &mut || drop_all(batch.matmul(&resident)?))?;
-    let looped = timed(setup, 31, &mut || {
-        for x in &resident {
-            x.matmul(x).eval()?;
+    let mut batched_once = || drop_all(batch.matmul(&others)?);
+    let batched = timed(setup, 101, &mut batched_once)?;
+    let looped = timed(setup, 101, &mut || {
+        let products: Vec<Array> = resident.iter().zip(&others).map(|(x, y)| x.matmul(y)).collect();
+        for product in &products {
+            product.eval()?;
         }
-        Ok(())
+        drop_all(products)
     })?;
     let numbers = [("batched_ms", batched), ("looped_ms", looped), ("times", looped / batched)];
     report.figure("10 products of 256 on the GPU", &numbers);
+    laid_out(setup, "10 products of 256 on the GPU", &mut batched_once)
+}
+
+/// Products of matrices that lie apart on the GPU have the bits of those that come from the host as one.
+fn products_apart(report: &mut Report, matrices: &[Array]) -> Result<()> {
+    let on_gpu = |x: &Array| x.to_device(Device::Cuda(0));
+    let resident: Vec<Array> = matrices.iter().map(on_gpu).collect::<std::result::Result<_, _>>()?;
+    // One by one the device may choose another kernel: the same call from the host says what it is to be.
+    let whole = par_iter(matrices.to_vec()).gpu_map(|x| x.matmul(&x)).to_host().collect()?;
+    let launches = || Runtime::current().executor().counts().launches;
+    let batch = Batch::new(resident);
+    batch.map(|x| x.matmul(&x))?;
+    let before = launches();
+    let apart = batch.map(|x| x.matmul(&x))?;
+    let made = launches() - before;
+    let mut differ = 0;
+    for (one, other) in whole.iter().zip(&apart) {
+        differ += usize::from(bits(one)? != bits(other)?);
+    }
+    let detail = format!("{differ} of {} differ; {made} launches", apart.len());
+    report.check("products of matrices that lie apart", differ == 0 && made == 1, detail);
     Ok(())
 }
 
