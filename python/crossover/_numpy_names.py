@@ -17,12 +17,19 @@ cdouble = _n.complex128
 concatenate = _n.concat
 conjugate = _n.conj
 double = _n.float64
+fabs = _n.fabs
+fmod = _n.fmod
 invert = bitwise_not = _n.bitwise_invert
 left_shift = _n.bitwise_left_shift
 mod = _n.remainder
+nanmax = _n.nanmax
+nanmean = _n.nanmean
+nanmin = _n.nanmin
+nansum = _n.nansum
 ndarray = _n.Array
 power = _n.pow
 right_shift = _n.bitwise_right_shift
+rint = _n.rint
 single = _n.float32
 true_divide = _n.divide
 
@@ -33,36 +40,11 @@ def _floats(x):
     return x if x.dtype.kind in "fc" else x.astype(_n.float64)
 
 
-def fabs(x, /):
-    """Magnitude of each element, as floats."""
-    return _n.abs(_floats(x))
-
-
-def rint(x, /):
-    """Nearest whole number, ties to even, as floats."""
-    return _n.round(_floats(x))
-
-
 def float_power(x1, x2, /):
     """x1 to the power of x2, in double precision."""
     x1, x2 = _n.asarray(x1), _n.asarray(x2)
     wide = _n.complex128 if "c" in (x1.dtype.kind, x2.dtype.kind) else _n.float64
     return _n.pow(x1.astype(wide), x2.astype(wide))
-
-
-def fmod(x1, x2, /):
-    """Remainder with the sign of the dividend.
-
-    >>> xo.fmod(xo.asarray([-7, 7]), xo.asarray([3, -3]))
-    array([-1,  1])
-    """
-    x1, x2 = _n.asarray(x1), _n.asarray(x2)
-    # That of Python's has the sign of the divisor, and where both agree they are the same.
-    rest = _n.remainder(x1, x2)
-    if rest.dtype.kind == "f":
-        return _n.copysign(_n.remainder(_n.abs(x1), _n.abs(x2)), x1)
-    turned = _n.logical_and(_n.not_equal(rest, 0), _n.not_equal(_n.less(x1, 0), _n.less(x2, 0)))
-    return _n.where(turned, rest - x2, rest)
 
 
 def array(object, dtype=None, *, copy=True, ndmin=0):
@@ -135,44 +117,6 @@ def average(a, axis=None, weights=None):
 def ptp(a, axis=None):
     """Largest less smallest element."""
     return _n.max(a, axis=axis) - _n.min(a, axis=axis)
-
-
-def _without_nan(a, value):
-    """The array with `value` in the place of NaN, and where that is; None of whole numbers, which have no NaN."""
-    a = _n.asarray(a)
-    if a.dtype.kind not in "fc":
-        return a, None
-    lost = _n.isnan(a)
-    return _n.where(lost, _n.asarray(value, dtype=a.dtype), a), lost
-
-
-def nansum(a, axis=None):
-    """Sum of the elements that are not NaN."""
-    return _n.sum(_without_nan(a, 0.0)[0], axis=axis)
-
-
-def nanmean(a, axis=None):
-    """Mean of the elements that are not NaN; NaN where there are none."""
-    a, lost = _without_nan(a, 0.0)
-    if lost is None:
-        return _n.mean(a, axis=axis)
-    return _n.sum(a, axis=axis) / _n.sum(_n.logical_not(lost), axis=axis).astype(a.dtype)
-
-
-def _nan_extreme(extreme, value, a, axis):
-    a, lost = _without_nan(a, value)
-    found = extreme(a, axis=axis)
-    return found if lost is None else _n.where(_n.all(lost, axis=axis), float("nan"), found)
-
-
-def nanmax(a, axis=None):
-    """Largest of the elements that are not NaN; NaN where there are none."""
-    return _nan_extreme(_n.max, float("-inf"), a, axis)
-
-
-def nanmin(a, axis=None):
-    """Smallest of the elements that are not NaN; NaN where there are none."""
-    return _nan_extreme(_n.min, float("inf"), a, axis)
 
 
 def vstack(tup):

@@ -42,7 +42,8 @@ const SUITE: [&str; 6] = [
 ///   cargo xtask python -- -k dlpack             those whose name contains `dlpack`
 ///   cargo xtask python --release --expressions 5000     random expressions against NumPy, by the release build
 ///   cargo xtask python --release --overhead     how long tiny operations take
-///   cargo xtask python --release --ratios       speed beside NumPy
+///   cargo xtask python --release --ratios       speed beside NumPy, function by function
+///   cargo xtask python --release --ratios -- --only any,all --json ratios.json      these, also into a file
 ///   cargo xtask python --ray                    batches on Ray, in an environment of its own that has it
 ///   cargo xtask python --notebook               python/examples/tour.ipynb, executed anew
 ///   cargo xtask python --stubs                  python/crossover/__init__.pyi again, from the package
@@ -70,7 +71,7 @@ pub struct Arguments {
     /// Rewrite the type stubs instead
     #[arg(long)]
     stubs: bool,
-    /// Passed on to pytest
+    /// Passed on to pytest, or to the measurement
     #[arg(last = true, value_name = "ARGUMENT")]
     rest: Vec<String>,
 }
@@ -110,7 +111,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let mut command = python(folder, requirements, arguments.release)?;
     match arguments.expressions {
         Some(cases) => command.args([&format!("{TESTS}/expressions.py"), "--cases", &cases.to_string()]),
-        None if arguments.ratios => command.arg(format!("{TESTS}/ratios.py")),
+        None if arguments.ratios => command.arg(format!("{TESTS}/ratios.py")).args(&arguments.rest),
         None if arguments.stubs => command.arg("python/tools/stubs.py"),
         None if arguments.overhead => command.arg(format!("{TESTS}/overhead.py")),
         None if arguments.ray => pytest(&mut command).arg(RAY_TESTS).args(&arguments.rest),

@@ -117,6 +117,11 @@ impl Array {
         self.cell.version.lock().clone()
     }
 
+    /// Whether every element is known to be the same number, without computing.
+    pub(crate) fn is_constant(&self) -> bool {
+        self.cell.version.lock().constant().is_some()
+    }
+
     /// Type of the elements.
     ///
     /// ```

@@ -47,10 +47,7 @@ fn suspects(targets: &[&Arc<Node>]) -> Vec<Arc<Node>> {
         let mut operands = Vec::new();
         let may_fail = match &*node.state() {
             State::Pending { op, args } => {
-                operands.extend(args.iter().filter_map(|arg| match arg {
-                    Arg::Node(operand) => Some(operand.clone()),
-                    Arg::Scalar(_) => None,
-                }));
+                operands.extend(args.iter().filter_map(Arg::node).cloned());
                 matches!(op, Op::Custom(_)) || matches!(op, Op::Linalg(op) if op.may_fail())
             }
             _ => continue,

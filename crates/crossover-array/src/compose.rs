@@ -6,7 +6,7 @@
 use std::{panic::Location, sync::Arc};
 
 use crossover_core::{
-    Layout, Scalar, Shape,
+    DType, Layout, Scalar, Shape,
     compose::Build,
     graph::{Op, Type},
     ops::MapOp,
@@ -15,7 +15,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::{
     Array, Error,
-    node::{Arg, Args, Node, State},
+    node::{Arg, Args, Node, State, Turn},
 };
 
 /// A value while a call is being composed.
@@ -25,6 +25,8 @@ pub(crate) enum Value {
     Node { node: Arc<Node>, view: Option<Layout> },
     /// A host number, repeated to a shape.
     Scalar { value: Scalar, shape: Shape },
+    /// What becomes of a node on the way to an operation.
+    Turned { node: Arc<Node>, turn: Turn },
 }
 
 impl Value {
@@ -36,6 +38,21 @@ impl Value {
                 let ty = Type { dtype: node.ty.dtype, shape: layout.shape.clone() };
                 let args = smallvec![Arg::Node(node.clone())];
                 Node::new(ty, State::Pending { op: Op::Strided(layout.clone()), args }, location)
+            }
+            Value::Turned { node, turn } => {
+                let ty = Type { dtype: turn.dtype(node.ty.dtype), shape: node.ty.shape.clone() };
+                let args = match turn {
+                    Turn::Sign => {
+                        Args::from_buf([Arg::Scalar(Scalar::one(ty.dtype)), Arg::Node(node.clone())])
+                    }
+                    _ => smallvec![Arg::Node(node.clone())],
+                };
+                let op = match *turn {
+                    Turn::Abs => Op::Map(MapOp::Abs),
+                    Turn::Sign => Op::Map(MapOp::Copysign),
+                    Turn::Cast(dtype) => Op::Cast(dtype),
+                };
+                Node::new(ty, State::Pending { op, args }, location)
             }
             Value::Scalar { value, shape } => {
                 let ty = Type { dtype: value.dtype(), shape: shape.clone() };
@@ -54,13 +71,24 @@ impl Value {
     fn to_arg(&self, op: &Op, location: &'static Location<'static>) -> Arg {
         match self {
             Value::Scalar { value, .. } if op.is_elementwise() => Arg::Scalar(*value),
+            Value::Turned { node, turn } if op.is_elementwise() || matches!(op, Op::Reduce { .. }) => {
+                Arg::Turned(node.clone(), *turn)
+            }
             _ => Arg::Node(self.to_node(location)),
+        }
+    }
+
+    fn shape(&self) -> &Shape {
+        match self {
+            Value::Node { view: Some(layout), .. } => &layout.shape,
+            Value::Node { node, view: None } | Value::Turned { node, .. } => &node.ty.shape,
+            Value::Scalar { shape, .. } => shape,
         }
     }
 
     fn error(&self) -> Option<Error> {
         match self {
-            Value::Node { node, .. } => node.error(),
+            Value::Node { node, .. } | Value::Turned { node, .. } => node.error(),
             Value::Scalar { .. } => None,
         }
     }
@@ -75,11 +103,7 @@ impl Build for Composer {
     type Value = Value;
 
     fn push(&mut self, op: Op, args: &[&Value]) -> crossover_core::Result<Value> {
-        let ty = {
-            let types: SmallVec<[Type; 3]> = args.iter().map(|a| self.ty(a)).collect();
-            let types: SmallVec<[&Type; 3]> = types.iter().collect();
-            op.infer(&types)?
-        };
+        let ty = self.inferred(&op, args)?;
         match (args, &op) {
             ([Value::Scalar { value, .. }], _) if op.is_view() => {
                 return Ok(Value::Scalar { value: *value, shape: ty.shape });
@@ -93,6 +117,18 @@ impl Build for Composer {
                     return Ok(Value::Node { node: node.clone(), view: Some(layout) });
                 }
             }
+            // Until somebody needs it as a whole, it is part of what it is for.
+            ([Value::Node { node, view: None }], Op::Cast(dtype)) => {
+                return Ok(Value::Turned { node: node.clone(), turn: Turn::Cast(*dtype) });
+            }
+            ([Value::Node { node, view: None }], Op::Map(MapOp::Abs)) => {
+                return Ok(Value::Turned { node: node.clone(), turn: Turn::Abs });
+            }
+            ([Value::Scalar { value, .. }, Value::Node { node, view: None }], Op::Map(MapOp::Copysign))
+                if *value == Scalar::one(node.ty.dtype) =>
+            {
+                return Ok(Value::Turned { node: node.clone(), turn: Turn::Sign });
+            }
             _ => {}
         }
         let args: Args = args.iter().map(|a| a.to_arg(&op, self.location)).collect();
@@ -103,14 +139,38 @@ impl Build for Composer {
         Value::Scalar { value, shape: Shape::scalar() }
     }
 
-    fn ty(&self, value: &Value) -> Type {
+    fn filled(&mut self, value: Scalar, like: &Value) -> crossover_core::Result<Value> {
+        Ok(Value::Scalar { value, shape: like.shape().clone() })
+    }
+
+    fn dtype(&self, value: &Value) -> DType {
         match value {
-            Value::Node { node, view: None } => node.ty.clone(),
-            Value::Node { node, view: Some(layout) } => {
-                Type { dtype: node.ty.dtype, shape: layout.shape.clone() }
-            }
-            Value::Scalar { value, shape } => Type { dtype: value.dtype(), shape: shape.clone() },
+            Value::Node { node, .. } => node.ty.dtype,
+            Value::Turned { node, turn } => turn.dtype(node.ty.dtype),
+            Value::Scalar { value, .. } => value.dtype(),
         }
+    }
+
+    fn shape<'a>(&'a self, value: &'a Value) -> &'a Shape {
+        value.shape()
+    }
+}
+
+impl Composer {
+    /// The type of an op's result.
+    fn inferred(&self, op: &Op, args: &[&Value]) -> crossover_core::Result<Type> {
+        // Elementwise operations on operands that agree are most of all; their operands' types need not be brought together.
+        if let (Op::Map(map), [first, others @ ..]) = (op, args)
+            && map.arity() == args.len()
+            && others
+                .iter()
+                .all(|other| self.dtype(other) == self.dtype(first) && other.shape() == first.shape())
+        {
+            return Ok(Type { dtype: map.result(self.dtype(first))?, shape: first.shape().clone() });
+        }
+        let types: SmallVec<[Type; 3]> = args.iter().map(|a| self.ty(a)).collect();
+        let types: SmallVec<[&Type; 3]> = types.iter().collect();
+        op.infer(&types)
     }
 }
 
@@ -181,24 +241,37 @@ impl Array {
         other: Option<Arg>,
         location: &'static Location<'static>,
     ) -> crossover_core::Result<Array> {
+        let dtype = op.result(self.dtype())?;
+        Ok(match other {
+            Some(other) => self.elementwise(
+                Op::Map(op),
+                dtype,
+                |node| Args::from_buf([Arg::Node(node), other]),
+                location,
+            ),
+            None => self.elementwise(Op::Map(op), dtype, |node| smallvec![Arg::Node(node)], location),
+        })
+    }
+
+    /// The array of an elementwise op on operands made of this one, which fit the op.
+    pub(crate) fn elementwise(
+        &self,
+        op: Op,
+        dtype: DType,
+        args: impl FnOnce(Arc<Node>) -> Args,
+        location: &'static Location<'static>,
+    ) -> Array {
         let node = self.node();
         if let Some(error) = node.error() {
-            return Ok(Array::failed(error));
+            return Array::failed(error);
         }
-        let ty = Type { dtype: op.result(node.ty.dtype)?, shape: node.ty.shape.clone() };
-        let args: Args = match other {
-            Some(other) => Args::from_buf([Arg::Node(node), other]),
-            None => smallvec![Arg::Node(node)],
-        };
-        Ok(Array::from_node(Node::new(ty, State::Pending { op: Op::Map(op), args }, location)))
+        let ty = Type { dtype, shape: node.ty.shape.clone() };
+        Array::from_node(Node::new(ty, State::Pending { op, args: args(node) }, location))
     }
 
     /// The same elements now, in a cell of their own: later assignments to this array do not show there.
     pub(crate) fn snapshot(&self) -> Array {
-        match self.failure() {
-            Some(error) => Array::failed(error),
-            None => Array::from_node(self.node()),
-        }
+        Array::from_node(self.node())
     }
 }
 

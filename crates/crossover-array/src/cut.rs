@@ -57,10 +57,7 @@ fn pending(target: &Arc<Node>) -> Vec<Below> {
         }
         let state = node.state();
         let State::Pending { op, args } = &*state else { continue };
-        let operands = args.iter().filter_map(|arg| match arg {
-            Arg::Node(operand) => Some(operand),
-            Arg::Scalar(_) => None,
-        });
+        let operands = args.iter().filter_map(Arg::node);
         if !is_entered {
             let below: Vec<_> = operands.map(|operand| (operand.clone(), false)).collect();
             drop(state);

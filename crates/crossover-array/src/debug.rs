@@ -188,10 +188,7 @@ fn steps(target: &Arc<Node>) -> Vec<Step> {
             found.push(Step { node, op, args });
         } else if seen.insert(Arc::as_ptr(&node)) {
             stack.push((node, true));
-            stack.extend(args.iter().filter_map(|arg| match arg {
-                Arg::Node(operand) => Some((operand.clone(), false)),
-                Arg::Scalar(_) => None,
-            }));
+            stack.extend(args.iter().filter_map(Arg::node).map(|operand| (operand.clone(), false)));
         }
     }
     found
@@ -215,7 +212,7 @@ fn made(target: &Arc<Node>, steps: &[Step], whole: bool) -> Result<Option<NanOri
     for step in steps {
         for arg in &step.args {
             // An operand that nothing pending has made.
-            if let Arg::Node(node) = arg
+            if let Some(node) = arg.node()
                 && !steps.iter().any(|other| Arc::ptr_eq(&other.node, node))
                 && let Some(at) = first_nan(node)?
             {
@@ -235,7 +232,7 @@ fn made(target: &Arc<Node>, steps: &[Step], whole: bool) -> Result<Option<NanOri
 fn reads_nan(args: &Args, left_out: impl Fn(&Arc<Node>) -> bool) -> Result<bool> {
     for arg in args {
         let is_nan = match arg {
-            Arg::Node(node) => !left_out(node) && first_nan(node)?.is_some(),
+            Arg::Node(node) | Arg::Turned(node, _) => !left_out(node) && first_nan(node)?.is_some(),
             Arg::Scalar(value) => scalar_is_nan(*value),
         };
         if is_nan {

@@ -8,8 +8,10 @@ use std::panic::Location;
 use crossover_core::{
     DType, Kind, Number, Result as CoreResult,
     compose::{self, Build},
+    graph::Op,
     ops::MapOp,
 };
+use smallvec::smallvec;
 
 use crate::{
     Array, Operand,
@@ -307,6 +309,12 @@ impl Array {
     /// ```
     #[track_caller]
     pub fn astype(&self, dtype: DType) -> Array {
+        let from = self.dtype();
+        let is_cast = from != dtype && !(from.is_complex() && dtype == DType::Bool);
+        if is_cast && !self.is_constant() && compose::check_cast(from, dtype).is_ok() {
+            let args = |node| smallvec![Arg::Node(node)];
+            return self.elementwise(Op::Cast(dtype), dtype, args, Location::caller());
+        }
         Array::build([self], |b, [x]| match dtype {
             DType::Bool => compose::truth(b, x),
             _ => compose::cast(b, x, dtype),
@@ -337,7 +345,7 @@ impl Array {
                 if let Some(constant) = compare_out_of_range(b, op, x, number)? {
                     return Ok(constant);
                 }
-                let y = compose::number(b, number, b.ty(x).dtype)?;
+                let y = compose::number(b, number, b.dtype(x))?;
                 compose::binary(b, op, x, &y)
             }),
         }
@@ -366,7 +374,7 @@ impl Array {
     #[track_caller]
     pub(crate) fn binary_from(number: Number, op: MapOp, right: &Array) -> Array {
         Array::build([right], |b, [y]| {
-            let x = compose::number(b, number, b.ty(y).dtype)?;
+            let x = compose::number(b, number, b.dtype(y))?;
             compose::binary(b, op, &x, y)
         })
     }

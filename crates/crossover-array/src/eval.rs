@@ -8,16 +8,16 @@ use std::sync::{
 use crossover_core::{
     Graph, NodeId, Scalar, Shape,
     graph::{Op, Type},
+    ops::MapOp,
 };
 use crossover_runtime::{Buffer, Wanted, trace};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use crate::{
-    Error, Result, blame, interrupt,
-    node::{Arg, Node, State},
+    Error, Result, blame, few, interrupt,
+    node::{Arg, Node, State, Turn},
     runtime::Runtime,
-    single,
 };
 
 /// A graph that computes some nodes, with what it reads and what it returns.
@@ -53,10 +53,10 @@ pub(crate) fn node_for(target: &Arc<Node>, wanted: Wanted) -> Result<Arc<Buffer>
             target.finish(State::Ready(buffer.clone()));
             return Ok(buffer);
         }
-        match single::find(target, runtime) {
-            single::Found::Other => evaluated(&[target], runtime, wanted),
+        match few::find(target, runtime) {
+            few::Found::Other => evaluated(&[target], runtime, wanted),
             found => {
-                let done = evaluate_single(target, found, runtime, wanted);
+                let done = evaluate_few(target, found, runtime, wanted);
                 done.map_err(|error| match error {
                     Ok(error) => blame::locate(error, &[target], runtime),
                     Err(carried) => carried,
@@ -66,29 +66,35 @@ pub(crate) fn node_for(target: &Arc<Node>, wanted: Wanted) -> Result<Arc<Buffer>
     })
 }
 
-/// Bytes that an operation reads and writes at most to be computed in no more time than a call takes.
+/// Bytes that operations read and write at most to be computed in no more time than some calls take.
 const SMALL: usize = 64 << 10;
 
-/// Evaluates a node if that is one operation on few elements, whose plan is known. `None`, with nothing done, if it is not.
+/// Evaluates a node if that is a few operations on few elements, whose plan is known. `None`, with nothing done, if it is not.
 pub(crate) fn node_if_small(target: &Arc<Node>) -> Option<Result<()>> {
-    if !target.is_pending() {
-        match &*target.state() {
-            State::Ready(_) => return Some(Ok(())),
-            State::Failed(error) => return Some(Err(error.clone())),
-            State::Scalar(_) | State::Pending { .. } => {}
-        }
+    if target.is_ready() {
+        return Some(Ok(()));
+    }
+    if let Some(error) = target.error() {
+        return Some(Err(error));
+    }
+    // Whoever watches has more to do than this.
+    if trace::is_watched() {
+        return None;
     }
     Runtime::with_current(|runtime| {
-        let single::Found::Ready(ready) = single::find(target, runtime) else { return None };
         let written = target.ty.shape.size() * target.ty.dtype.size();
-        let read: usize = ready.inputs.iter().map(|input| input.bytes()).sum();
-        // Anything but an elementwise operation or a reduction may take long with few bytes.
-        if read + written > SMALL || !ready.is_light {
+        if written <= SMALL && target.constant().is_some_and(|value| value.bits() == [0, 0]) {
+            return zeros(target, written, runtime);
+        }
+        let mut reads = few::Reads::default();
+        let (prepared, light) = few::known(target, runtime, &mut reads)?;
+        let read: usize = reads.inputs.iter().map(|input| input.bytes()).sum();
+        // Two operations on a few elements are as quick as one; of more of them each counts.
+        if read + written > SMALL || (read + written) * light? > 4 * SMALL {
             return None;
         }
         let (executor, placement) = (runtime.executor(), runtime.placement().ok()?);
-        let ran =
-            executor.run_for(placement, Wanted::Anywhere, &ready.prepared, &ready.inputs, &ready.scalars);
+        let ran = executor.run_for(placement, Wanted::Anywhere, &prepared, &reads.inputs, &reads.scalars);
         match ran {
             Ok(buffers) => {
                 target.finish(State::Ready(buffers.into_iter().next()?));
@@ -99,30 +105,44 @@ pub(crate) fn node_if_small(target: &Arc<Node>) -> Option<Result<()>> {
     })
 }
 
-/// Evaluates a pending node whose graph has one operation.
-fn evaluate_single(
+/// Evaluates a node of zeros on a machine that is a host alone: nothing has to be planned for that.
+fn zeros(target: &Arc<Node>, bytes: usize, runtime: &Runtime) -> Option<Result<()>> {
+    if !runtime.machine().is_host_only() {
+        return None;
+    }
+    let made = Buffer::from_fill(runtime.machine(), bytes, |to| to.fill(0));
+    Some(match made {
+        Ok(buffer) => {
+            target.finish(State::Ready(buffer));
+            Ok(())
+        }
+        Err(error) => Err(Error::new(error, target.location)),
+    })
+}
+
+/// Evaluates a pending node whose graph has a few operations.
+fn evaluate_few(
     target: &Arc<Node>,
-    found: single::Found,
+    found: few::Found,
     runtime: &Runtime,
     wanted: Wanted,
 ) -> Result<Arc<Buffer>, Result<crossover_runtime::Error, Error>> {
     let _asked = trace::asked(target.location);
     let (executor, placement) = (runtime.executor(), runtime.placement().map_err(Ok)?);
     let buffers = match found {
-        single::Found::Ready(ready) => {
-            interrupt::run(runtime, placement, wanted, &ready.prepared, &ready.inputs, &ready.scalars)
+        few::Found::Ready(few::Ready { prepared, reads }) => {
+            interrupt::run(runtime, placement, wanted, &prepared, &reads.inputs, &reads.scalars)
         }
-        single::Found::Unknown(graph) => {
-            let extraction = extract(&[target], runtime).map_err(Err)?;
-            let prepared = executor.prepare(&extraction.graph).map_err(Ok)?;
+        few::Found::Unknown(unknown) => {
+            let Extraction { graph, inputs, outputs, .. } = extract(&[target], runtime).map_err(Err)?;
+            let prepared = executor.prepare(&graph).map_err(Ok)?;
             // Another thread may have computed it meanwhile: then this is the graph of a value, not of an operation.
-            if extraction.graph.nodes().len() > 1 {
-                single::remember(graph, &prepared);
+            if graph.nodes().len() > 1 && outputs.len() == 1 {
+                few::remember(*unknown, &prepared, &inputs, graph.scalars());
             }
-            let scalars = extraction.graph.scalars();
-            interrupt::run(runtime, placement, wanted, &prepared, &extraction.inputs, scalars)
+            interrupt::run(runtime, placement, wanted, &prepared, &inputs, graph.scalars())
         }
-        single::Found::Other => return evaluate(&[target], runtime, wanted),
+        few::Found::Other => return evaluate(&[target], runtime, wanted),
     };
     let first = buffers.map_err(Ok)?.into_iter().next();
     let result =
@@ -352,7 +372,7 @@ impl Extractor<'_> {
         };
         let at = self.stack.len();
         for arg in args.iter().rev() {
-            if let Arg::Node(operand) = arg
+            if let Some(operand) = arg.node()
                 && self.ids.get(operand).is_none()
             {
                 self.stack.push(Visit::Enter(operand.clone()));
@@ -390,6 +410,12 @@ impl Extractor<'_> {
                             let seen = self.ids.get(operand).expect("operands were visited first");
                             seen.uses += 1;
                             seen.id
+                        }
+                        Arg::Turned(operand, turn) => {
+                            let seen = self.ids.get(operand).expect("operands were visited first");
+                            seen.uses += 1;
+                            let id = seen.id;
+                            self.turned(id, *turn, &operand.ty)
                         }
                         Arg::Scalar(value) if repeats => self.repeated(*value, &node.ty.shape),
                         Arg::Scalar(value) => self.scalar(*value),
@@ -454,6 +480,21 @@ impl Extractor<'_> {
         let id = self.graph.scalar(value);
         self.scalars.push((value, id));
         id
+    }
+
+    /// A value on its way to an operation.
+    fn turned(&mut self, id: NodeId, turn: Turn, from: &Type) -> NodeId {
+        let ty = Type { dtype: turn.dtype(from.dtype), shape: from.shape.clone() };
+        match turn {
+            Turn::Abs => self.graph.push_typed(Op::Map(MapOp::Abs), smallvec![id], ty),
+            Turn::Cast(dtype) => self.graph.push_typed(Op::Cast(dtype), smallvec![id], ty),
+            Turn::Sign => {
+                let one = Scalar::one(from.dtype);
+                let one =
+                    if from.shape.rank() > 0 { self.repeated(one, &from.shape) } else { self.scalar(one) };
+                self.graph.push_typed(Op::Map(MapOp::Copysign), smallvec![one, id], ty)
+            }
+        }
     }
 
     fn repeated(&mut self, value: Scalar, shape: &Shape) -> NodeId {

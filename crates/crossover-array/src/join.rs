@@ -67,7 +67,7 @@ impl Array {
                 });
             };
             let axis = place(&b.ty(first).shape, axis)?;
-            let dtype = values[1..].iter().fold(b.ty(first).dtype, |dtype, v| dtype.promote(b.ty(v).dtype));
+            let dtype = values[1..].iter().fold(b.dtype(first), |dtype, v| dtype.promote(b.dtype(v)));
             let mut parts = Vec::with_capacity(values.len());
             for value in values {
                 let part = compose::cast(b, value, dtype)?;

@@ -32,6 +32,7 @@ mod elementwise;
 mod error;
 mod eval;
 mod explain;
+mod few;
 pub mod fft;
 mod footprint;
 mod host;
@@ -68,7 +69,6 @@ mod scan;
 mod select;
 mod sets;
 pub mod signal;
-mod single;
 mod status;
 mod views;
 

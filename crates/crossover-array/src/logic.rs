@@ -1,8 +1,14 @@
 //! Truth values: logical operations, tests of numbers, and choosing by a mask.
 
-use crossover_core::{compose, ops::MapOp};
+use std::{panic::Location, sync::Arc};
 
-use crate::{Array, Operand, operand::Bound};
+use crossover_core::{DType, compose, graph::Op, ops::MapOp};
+
+use crate::{
+    Array, Operand,
+    node::{Arg, Args, Node},
+    operand::Bound,
+};
 
 /// Logic. Numbers count as true unless they are zero.
 impl Array {
@@ -15,10 +21,10 @@ impl Array {
     /// ```
     #[track_caller]
     pub fn logical_not(&self) -> Array {
-        Array::build([self], |b, [x]| {
-            let x = compose::truth(b, x)?;
-            compose::unary(b, MapOp::LogicalNot, &x)
-        })
+        match self.dtype() {
+            DType::Bool => self.unary(MapOp::LogicalNot),
+            _ => self.binary(MapOp::Equal, 0.into()),
+        }
     }
 
     /// True where both operands are true, or not zero.
@@ -62,6 +68,11 @@ impl Array {
 
     #[track_caller]
     fn logical(&self, op: MapOp, other: Operand<'_>) -> Array {
+        if self.dtype() == DType::Bool
+            && matches!(&other, Operand::Array(array) if array.dtype() == DType::Bool)
+        {
+            return self.binary(op, other);
+        }
         // A number is true or false whatever the array holds.
         let beside = match &other {
             Operand::Number(number) => number.default_dtype(),
@@ -83,7 +94,9 @@ impl Array {
     /// ```
     #[track_caller]
     pub fn isnan(&self) -> Array {
-        Array::build([self], |b, [x]| compose::isnan(b, x))
+        // NaN is the only thing that differs from itself.
+        let twice = |node: Arc<Node>| Args::from_buf([Arg::Node(node.clone()), Arg::Node(node)]);
+        self.elementwise(Op::Map(MapOp::NotEqual), DType::Bool, twice, Location::caller())
     }
 
     /// True where the operand is neither infinite nor NaN.

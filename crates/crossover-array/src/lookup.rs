@@ -276,7 +276,7 @@ impl Places {
 
     /// The indices counted from the start.
     fn applied(self, b: &mut Composer, indices: &Value) -> crossover_core::Result<Value> {
-        let dtype = b.ty(indices).dtype;
+        let dtype = b.dtype(indices);
         if self.has_negative && dtype.is_signed_int() {
             return compose::wrapped(b, indices, self.length);
         }

@@ -5,6 +5,7 @@
 //! the same time: both compute the same bits, and the first result stays. No lock is held while anything runs.
 
 use std::{
+    hash::{Hash, Hasher},
     panic::Location,
     sync::{
         Arc, OnceLock,
@@ -18,6 +19,7 @@ use crossover_core::{
 };
 use crossover_runtime::Buffer;
 use parking_lot::{Mutex, MutexGuard};
+use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
 use crate::Error;
@@ -28,6 +30,39 @@ pub(crate) enum Arg {
     Node(Arc<Node>),
     /// A host number. Elementwise nodes repeat it to their shape.
     Scalar(Scalar),
+    /// What becomes of a node on the way to an elementwise operation or a reduction: too little for a node of its own.
+    Turned(Arc<Node>, Turn),
+}
+
+impl Arg {
+    /// The node that it is, or is made of.
+    pub fn node(&self) -> Option<&Arc<Node>> {
+        match self {
+            Arg::Node(node) | Arg::Turned(node, _) => Some(node),
+            Arg::Scalar(_) => None,
+        }
+    }
+}
+
+/// What becomes of a value on the way to an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Turn {
+    /// Its magnitude.
+    Abs,
+    /// One with its sign bit.
+    Sign,
+    /// Converted.
+    Cast(DType),
+}
+
+impl Turn {
+    /// The dtype that a value of `dtype` has then.
+    pub fn dtype(self, dtype: DType) -> DType {
+        match self {
+            Turn::Abs | Turn::Sign => dtype,
+            Turn::Cast(to) => to,
+        }
+    }
 }
 
 /// Operands of a pending node.
@@ -72,6 +107,8 @@ pub(crate) struct Node {
     weight: AtomicU32,
     /// Number of the oldest node that evaluating this one could visit. Pending nodes are numbered as they are made.
     oldest: u64,
+    /// Equal for nodes that are made in the same way: hashes of the operation and of what was pending below.
+    outline: u32,
     /// Smallest and largest element, once somebody has asked; the value never changes.
     pub extremes: OnceLock<Box<[i128; 2]>>,
 }
@@ -80,27 +117,41 @@ static MADE: AtomicU64 = AtomicU64::new(0);
 
 impl Node {
     pub fn new(ty: Type, state: State, location: &'static Location<'static>) -> Arc<Node> {
-        let (mut weight, mut oldest) = (0, u64::MAX);
-        if let State::Pending { args, .. } = &state {
+        let (mut weight, mut oldest, mut outline) = (0, u64::MAX, 0);
+        if let State::Pending { op, args } = &state {
+            let mut hasher = FxHasher::default();
+            op.hash(&mut hasher);
+            ty.hash(&mut hasher);
             let number = MADE.fetch_add(1, Ordering::Relaxed);
             (weight, oldest) = (1u32, number);
             for arg in args {
-                let Arg::Node(arg) = arg else { continue };
+                if let Arg::Turned(_, turn) = arg {
+                    turn.hash(&mut hasher);
+                }
+                let Some(arg) = arg.node() else { continue };
                 let pending = arg.weight();
                 if pending > 0 {
                     weight = weight.saturating_add(pending);
                     oldest = oldest.min(arg.oldest);
+                    hasher.write_u32(arg.outline);
                 }
             }
+            // The upper bits are the best of this hash.
+            outline = (hasher.finish() >> 32) as u32;
             // The sum counts shared operands again and again; whatever was made since the oldest is a bound as well.
             weight = weight.min(u32::try_from(number - oldest + 1).unwrap_or(u32::MAX));
         }
         let (kind, state, weight) = (AtomicU8::new(state.kind()), Mutex::new(state), AtomicU32::new(weight));
-        Arc::new(Node { ty, location, state, kind, weight, oldest, extremes: OnceLock::new() })
+        Arc::new(Node { ty, location, state, kind, weight, oldest, outline, extremes: OnceLock::new() })
     }
 
     pub fn weight(&self) -> u32 {
         self.weight.load(Ordering::Relaxed)
+    }
+
+    /// A hash by which nodes that are made in the same way are found; others may have it too.
+    pub fn outline(&self) -> u32 {
+        self.outline
     }
 
     pub fn set_weight(&self, weight: u32) {
@@ -123,6 +174,11 @@ impl Node {
     /// Whether it is still to be computed; another thread may have done it a moment later.
     pub fn is_pending(&self) -> bool {
         self.kind.load(Ordering::Acquire) == PENDING
+    }
+
+    /// Whether it is computed.
+    pub fn is_ready(&self) -> bool {
+        self.kind.load(Ordering::Acquire) == READY
     }
 
     /// Whether it carries an error.
@@ -211,7 +267,7 @@ fn release(args: Args) {
     let mut next = Some(args);
     while let Some(args) = next {
         for arg in args {
-            if let Arg::Node(node) = arg
+            if let Arg::Node(node) | Arg::Turned(node, _) = arg
                 && let Some(mut last) = Arc::into_inner(node)
             {
                 left.extend(last.take_args());

@@ -87,7 +87,7 @@ impl Array {
         let operands: Vec<&Array> = [before, Some(self), after].into_iter().flatten().collect();
         Array::build_many(&operands, |b, values| {
             let resolved = b.ty(&values[before.is_some() as usize]).shape.axis("diff", axis)?;
-            let dtype = values.iter().map(|v| b.ty(v).dtype).reduce(|a, b| a.promote(b));
+            let dtype = values.iter().map(|v| b.dtype(v)).reduce(|a, b| a.promote(b));
             let dtype = dtype.unwrap_or(self.dtype());
             let parts = values.iter().map(|v| compose::cast(b, v, dtype)).collect::<Result<Vec<_>, _>>()?;
             let joined = match parts.as_slice() {

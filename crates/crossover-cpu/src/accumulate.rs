@@ -94,6 +94,8 @@ pub struct Accumulator<'a> {
     counts: [usize; 8],
     /// Entries of the results that are complete.
     done: usize,
+    /// Whether an element has decided the whole.
+    decided: bool,
 }
 
 impl<'a> Accumulator<'a> {
@@ -124,6 +126,7 @@ impl<'a> Accumulator<'a> {
             results: results.unwrap_or(after),
             counts: [0; 8],
             done: 0,
+            decided: false,
         };
         (accumulator, end)
     }
@@ -141,25 +144,16 @@ impl<'a> Accumulator<'a> {
                     let folded = self.reduction.partial == Some(self.reduction.from);
                     let n = if folded { 1 } else { tile.count };
                     rows(from, at, 1, n);
+                    self.decided |= self.reduction.decisive() == Some(*at);
                     self.count_entry(0);
                 }
                 (Combine::Ordered { .. }, false) => self.push_rows(from, tile),
-                (Combine::Arg { rows, value, merge, .. }, true) => {
-                    let (mut best, mut index) = ([0u64; 2], 0i64);
+                (Combine::Arg { value, .. }, true) => {
+                    let mut best = [0u64; 2];
                     if self.done > 0 {
-                        // Most chunks hold nothing better, and nobody asks where in them their extreme is.
                         value(from, best.as_mut_ptr().cast(), 1, tile.count);
-                        self.candidate(merge, best.as_ptr().cast(), &BETTER, false);
-                        if *self.results.cast::<i64>() != BETTER {
-                            return;
-                        }
                     }
-                    rows(from, best.as_mut_ptr().cast(), &mut index, 1, tile.count);
-                    index += position as i64;
-                    match self.done {
-                        0 => self.candidate(merge, best.as_ptr().cast(), &index, false),
-                        _ => *self.results.cast() = index,
-                    }
+                    self.push_chunk(from, tile.count, best.as_ptr().cast(), position);
                 }
                 (Combine::Arg { row, .. }, false) => {
                     let pitch = self.pitch(tile);
@@ -172,35 +166,110 @@ impl<'a> Accumulator<'a> {
         }
     }
 
-    /// Combines `n` elements of a row that lie side by side; they start at a chunk.
+    /// Combines a chunk of a row, of which the extreme is known unless it is the first, into the position of the row's.
+    ///
+    /// # Safety
+    /// `from` holds the chunk's elements, which start at `position` of the row, and `best` their extreme; chunks come in order.
+    unsafe fn push_chunk(&mut self, from: *const u8, n: usize, best: *const u8, position: usize) {
+        let Combine::Arg { rows, merge, .. } = self.reduction.combine else { return };
+        // SAFETY: the caller's contract.
+        unsafe {
+            if self.done > 0 {
+                // Most chunks hold nothing better, and nobody asks where in them their extreme is.
+                self.candidate(merge, best, &BETTER, false);
+                if *self.results.cast::<i64>() != BETTER {
+                    return;
+                }
+            }
+            let (mut best, mut index) = ([0u64; 2], 0i64);
+            rows(from, best.as_mut_ptr().cast(), &mut index, 1, n);
+            index += position as i64;
+            match self.done {
+                0 => self.candidate(merge, best.as_ptr().cast(), &index, false),
+                _ => *self.results.cast() = index,
+            }
+            self.decided = self.reduction.decisive() == Some(*self.results.add(self.width * 8));
+        }
+    }
+
+    /// Combines `n` elements of a row that lie side by side; they start at a chunk, which is `position` of the row.
     ///
     /// # Safety
     /// `from` holds the elements; ranges come in order.
-    pub unsafe fn push_run(&mut self, from: *const u8, n: usize) {
+    pub unsafe fn push_run(&mut self, from: *const u8, n: usize, position: usize) {
         // Chunks reduced by one call; their results wait here.
         const ABREAST: usize = 256;
-        let Combine::Ordered { rows, .. } = self.reduction.combine else { return };
         let size = self.reduction.dtype.size();
+        let decisive = self.reduction.decisive();
+        // Where an element may decide there is a look after few chunks, and then after more and more.
+        let mut most = if decisive.is_some() { 1 } else { ABREAST };
         let mut results = [const { MaybeUninit::<u128>::uninit() }; ABREAST];
         let mut done = 0;
-        while done < n {
+        while done < n && !self.decided {
             let length = CHUNK.min(n - done);
-            let chunks = ((n - done) / CHUNK).clamp(1, ABREAST);
+            let chunks = ((n - done) / CHUNK).clamp(1, most);
+            most = ABREAST.min(4 * most);
             // SAFETY: the chunks lie inside the run; a result has at most 16 bytes; each has its slot.
             unsafe {
                 let results = results.as_mut_ptr().cast::<u8>();
                 let from = from.add(done * size);
-                match self.reduction.chunks {
-                    Some(f) => f([from.cast_mut(), results].as_ptr(), chunks, length),
-                    None => rows(from, results, chunks, length),
+                match (self.reduction.combine, self.reduction.chunks) {
+                    (_, Some(f)) => f([from.cast_mut(), results].as_ptr(), chunks, length),
+                    (Combine::Ordered { rows, .. }, None) => rows(from, results, chunks, length),
+                    (Combine::Arg { value, .. }, None) => value(from, results, chunks, length),
                 }
-                for i in 0..chunks {
-                    ptr::copy_nonoverlapping(results.add(i * size), self.slot(0), size);
-                    self.count_entry(0);
+                let found = std::slice::from_raw_parts(results, if decisive.is_some() { chunks } else { 0 });
+                let decides = decisive.is_some_and(|decisive| found.contains(&decisive));
+                match self.reduction.combine {
+                    // Without an element that decides all of them are the same.
+                    Combine::Arg { .. } if decisive.is_some() && !decides && self.done > 0 => {}
+                    Combine::Arg { .. } => {
+                        for i in 0..chunks {
+                            let at = i * length;
+                            self.push_chunk(
+                                from.add(at * size),
+                                length,
+                                results.add(i * size),
+                                position + done + at,
+                            );
+                        }
+                    }
+                    Combine::Ordered { .. } => {
+                        for i in 0..chunks {
+                            ptr::copy_nonoverlapping(results.add(i * size), self.slot(0), size);
+                            self.count_entry(0);
+                        }
+                        self.decided = decides;
+                    }
                 }
             }
             done += chunks * length;
         }
+    }
+
+    /// Whether an element has decided the whole, so that what comes after it may be left out.
+    pub fn is_decided(&self) -> bool {
+        self.decided
+    }
+
+    /// Fills the entries of a range of a row that were left out, since an element has decided, with what decides nothing.
+    ///
+    /// # Safety
+    /// The results have room for so many entries.
+    pub unsafe fn leave_out(&mut self, entries: usize) {
+        let Some(decisive) = self.reduction.decisive().filter(|_| self.rows) else { return };
+        for entry in self.done..entries {
+            // SAFETY: the caller's contract; extremes have their position before them.
+            unsafe {
+                let mut to = self.results.add(entry * self.entry);
+                if self.reduction.op.is_arg() {
+                    to.cast::<i64>().write(i64::MAX);
+                    to = to.add(8);
+                }
+                to.write(1 - decisive);
+            }
+        }
+        self.done = self.done.max(entries);
     }
 
     /// Bytes from row to row of a tile.

@@ -5,7 +5,7 @@ use std::{
     ops::Range,
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, AtomicU32, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
     },
 };
 
@@ -162,9 +162,14 @@ impl FusedKernel {
         let results = Scratch::take((entry * depth.results).max(64))?;
         let shared = Shared(results.start());
         let persistent = Shared(frame.base);
-        let grain = depth.results.div_ceil(self.threads.count() * PIECES).max(1);
+        // Where one element may decide this thread begins alone: waking others would take longer than most of these.
+        let first = usize::from(stage.decides && depth.results > 1);
+        let grain = (depth.results - first).div_ceil(self.threads.count() * PIECES).max(1);
+        let piece = |at: usize| if at < first { 0 } else { first + (at - first) / grain };
         let failed = AtomicBool::new(false);
-        self.threads.each(depth.results, grain, |range| {
+        // The first result of the earliest piece that has decided.
+        let decided = AtomicUsize::new(usize::MAX);
+        let part = |range: Range<usize>| {
             let Ok(scratch) = Scratch::take(program.frame.bytes) else {
                 return failed.store(true, Ordering::Relaxed);
             };
@@ -177,7 +182,7 @@ impl FusedKernel {
             let mut column = 0;
             for reduction in &stage.reductions {
                 let bytes = accumulate::entry(geometry, reduction);
-                let first = if reduction.op.is_arg() { range.start / grain } else { range.start };
+                let first = if reduction.op.is_arg() { piece(range.start) } else { range.start };
                 // SAFETY: the results have `depth.results` entries per reduction, and this piece fills its own.
                 let results = unsafe { shared.at().add(column * depth.results + first * bytes) };
                 // SAFETY: the frame has room for deeper accumulators than these.
@@ -188,13 +193,32 @@ impl FusedKernel {
                 place = end;
                 column += bytes;
             }
-            let rows = range.start * span..(range.end * span).min(geometry.reduce);
-            walk(&mut frame, stage, unit, rows, &mut accumulators);
+            // What comes after an element that decides changes nothing, not even which of them is the first.
+            if decided.load(Ordering::Relaxed) > range.start {
+                let rows = range.start * span..(range.end * span).min(geometry.reduce);
+                walk(&mut frame, stage, unit, rows, &mut accumulators);
+                if stage.decides && accumulators.iter().all(Accumulator::is_decided) {
+                    decided.fetch_min(range.start, Ordering::Relaxed);
+                }
+            }
+            for (accumulator, reduction) in accumulators.iter_mut().zip(&stage.reductions) {
+                // SAFETY: the entries of this piece.
+                unsafe { accumulator.leave_out(if reduction.op.is_arg() { 1 } else { range.len() }) };
+            }
             publish(program);
-        });
+        };
+        if first > 0 {
+            part(0..first);
+        }
+        let rest = depth.results - first;
+        let is_over = decided.load(Ordering::Relaxed) == 0;
+        if !is_over {
+            self.threads.each(rest, grain, |range| part(first + range.start..first + range.end));
+        }
         if failed.into_inner() {
             return Err(out_of_scratch(program.frame.bytes));
         }
+        let pieces = first + rest.div_ceil(grain);
         let mut column = 0;
         for reduction in &stage.reductions {
             let place = frame.base.wrapping_add(program.frame.accumulators);
@@ -203,8 +227,11 @@ impl FusedKernel {
                 let results = shared.at().add(column * depth.results);
                 let (mut all, _) = Accumulator::new(geometry, reduction, depth, place, Some(results));
                 all.narrow(width);
-                let entries =
-                    if reduction.op.is_arg() { depth.results.div_ceil(grain) } else { depth.results };
+                let entries = match reduction.op.is_arg() {
+                    _ if is_over => first,
+                    true => pieces,
+                    false => depth.results,
+                };
                 all.finish(entries, frame.register(reduction.out), width);
             }
             column += accumulate::entry(geometry, reduction);
@@ -398,11 +425,13 @@ fn walk(
         });
         for (accumulator, reduction) in accumulators.iter_mut().zip(&stage.reductions) {
             // SAFETY: the registers point at the range, which lies inside the unit.
-            unsafe { accumulator.push_run(frame.register(reduction.from), n) };
+            unsafe { accumulator.push_run(frame.register(reduction.from), n, at) };
         }
         at = range.end;
     }
-    while at < range.end {
+    let is_decided =
+        |accumulators: &[Accumulator<'_>]| stage.decides && accumulators.iter().all(Accumulator::is_decided);
+    while at < range.end && !is_decided(accumulators) {
         let n = per_tile.min(range.end - at);
         let tile = match geometry.mode {
             Mode::Rows => {

@@ -319,10 +319,8 @@ impl<'a> Lowering<'a> {
         let Emitter { lowering, places, scalars, prologue, persistent, slots, slot_bytes, .. } = emitter;
         let Lowering { mut geometry, accesses, tiles, .. } = lowering;
         for stage in &mut stages {
-            let run = |r: &Reduction| {
-                let place = places[r.from as usize];
-                !r.op.is_arg() && matches!(place, Place::Stream { step: Step::Full(_), .. })
-            };
+            let run =
+                |r: &Reduction| matches!(places[r.from as usize], Place::Stream { step: Step::Full(_), .. });
             stage.direct =
                 geometry.mode == Mode::Rows && stage.body.is_empty() && stage.reductions.iter().all(run);
         }

@@ -243,6 +243,17 @@ pub struct Reduction {
     pub chunks: Option<NativeRowsFn>,
 }
 
+impl Reduction {
+    /// The byte of a boolean that decides: any is true once one is, all is false once one is not. The first of those is the extreme.
+    pub fn decisive(&self) -> Option<u8> {
+        match (self.op, self.dtype) {
+            (ReduceOp::Max | ReduceOp::ArgMax, DType::Bool) => Some(1),
+            (ReduceOp::Min | ReduceOp::ArgMin, DType::Bool) => Some(0),
+            _ => None,
+        }
+    }
+}
+
 /// One pass over a unit.
 #[derive(Debug, Default)]
 pub struct Stage {
@@ -254,6 +265,8 @@ pub struct Stage {
     pub reductions: Vec<Reduction>,
     /// Whether the pass only reduces rows that lie in memory from front to back: it needs no tiles.
     pub direct: bool,
+    /// Whether the pass only finds out something that one element may decide: what comes after that may be left out.
+    pub decides: bool,
 }
 
 /// Where a host scalar goes.

@@ -398,28 +398,28 @@ fn rows_that_lie_apart_are_the_same_in_tiles_and_in_machine_code() {
     }
 }
 
-/// A sum or minimum over everything that `kind` reduces.
-fn total(kind: Kind, outer: usize, reduce: usize, inner: usize, op: ReduceOp) -> Fused {
+/// A reduction over everything that `kind` reduces.
+fn total(kind: Kind, outer: usize, reduce: usize, inner: usize, op: ReduceOp, dtype: DType) -> Fused {
     let strides: Vec<isize> = vec![(reduce * inner) as isize, inner as isize, 1];
     let window = |strides: Vec<isize>| Window { offset: 0, strides: strides.into() };
     let out = vec![inner as isize, 0, 1];
     Fused {
         kind,
         space: Space { outer: [outer][..].into(), reduce: [reduce][..].into(), inner: [inner][..].into() },
-        loads: vec![Load { buffer: BufferId(0), dtype: DType::F32, window: window(strides) }],
+        loads: vec![Load { buffer: BufferId(0), dtype, window: window(strides) }],
         steps: vec![
-            Step { op: StepOp::Load(0), args: [][..].into(), dtype: DType::F32, extent: Extent::Full },
+            Step { op: StepOp::Load(0), args: [][..].into(), dtype, extent: Extent::Full },
             Step {
                 op: StepOp::Reduce(op),
                 args: [0][..].into(),
-                dtype: op.result(DType::F32).unwrap(),
+                dtype: op.result(dtype).unwrap(),
                 extent: Extent::Reduced,
             },
         ],
         stores: vec![Store {
             step: 1,
             buffer: BufferId(1),
-            dtype: op.result(DType::F32).unwrap(),
+            dtype: op.result(dtype).unwrap(),
             window: window(out),
         }],
     }
@@ -441,7 +441,7 @@ fn long_reductions_carry_through_every_level() {
         let values: Vec<f32> = (0..n).map(value).collect();
         let input: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         for op in [ReduceOp::Sum, ReduceOp::ArgMin] {
-            let fused = total(kind, outer, reduce, inner, op);
+            let fused = total(kind, outer, reduce, inner, op, DType::F32);
             let size = if op == ReduceOp::Sum { 4 } else { 8 };
             let mut want = Vec::new();
             for o in 0..outer {
@@ -464,6 +464,42 @@ fn long_reductions_carry_through_every_level() {
                 let out = vec![0xA5; outer * inner * size];
                 let got = run(cpu, &fused, std::slice::from_ref(&input), &[out], &[]);
                 assert!(got[0] == want, "{kind:?} {op} {outer}x{reduce}x{inner}: {} threads", cpu.threads());
+            }
+        }
+    }
+}
+
+#[test]
+fn what_one_boolean_decides_is_the_same_wherever_it_is() {
+    let backends = backends();
+    for (outer, reduce) in [(1, 1_100_001), (3, 70_000), (2, 1000)] {
+        for op in [ReduceOp::Max, ReduceOp::Min, ReduceOp::ArgMax, ReduceOp::ArgMin] {
+            let fused = total(Kind::Row, outer, reduce, 1, op, DType::Bool);
+            let usual = u8::from(matches!(op, ReduceOp::Min | ReduceOp::ArgMin));
+            for places in [&[][..], &[0], &[1500 % reduce], &[reduce / 2, reduce - 1], &[reduce - 1]] {
+                let mut input = vec![usual; outer * reduce];
+                // The first row is left as it is, where there are others.
+                for row in usize::from(outer > 1)..outer {
+                    places.iter().for_each(|at| input[row * reduce + at] = 1 - usual);
+                }
+                let want = input.chunks(reduce).flat_map(|row| {
+                    let first = row.iter().position(|&x| x != usual);
+                    match op.is_arg() {
+                        true => (first.unwrap_or(0) as i64).to_le_bytes().to_vec(),
+                        false => vec![if first.is_some() { 1 - usual } else { usual }],
+                    }
+                });
+                let want: Vec<u8> = want.collect();
+                for cpu in &backends {
+                    let out = vec![0xA5; want.len()];
+                    let got = run(cpu, &fused, std::slice::from_ref(&input), &[out], &[]);
+                    assert_eq!(
+                        got[0],
+                        want,
+                        "{op} of {outer}x{reduce} at {places:?}: {} threads",
+                        cpu.threads()
+                    );
+                }
             }
         }
     }

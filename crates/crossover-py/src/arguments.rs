@@ -1,5 +1,7 @@
 //! Arguments that several functions take: axes, shapes, lists of arrays.
 
+use std::borrow::Cow;
+
 use crossover::{Array, Axes};
 use pyo3::{
     exceptions::{PyTypeError, PyValueError},
@@ -36,11 +38,11 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Axis {
 
 impl Axis {
     /// The array and axes to reduce: over no axes at all is over one of length 1.
-    pub fn reduce(&self, array: &Array, keepdims: bool) -> (Array, Axes) {
+    pub fn reduce<'a>(&self, array: &'a Array, keepdims: bool) -> (Cow<'a, Array>, Axes) {
         match self {
-            Axis::All => (array.clone(), keep(().into(), keepdims)),
-            Axis::Some(axes) if axes.is_empty() => (array.expand_dims(0), Axes::from(0)),
-            Axis::Some(axes) => (array.clone(), keep(axes.as_slice().into(), keepdims)),
+            Axis::All => (Cow::Borrowed(array), keep(().into(), keepdims)),
+            Axis::Some(axes) if axes.is_empty() => (Cow::Owned(array.expand_dims(0)), Axes::from(0)),
+            Axis::Some(axes) => (Cow::Borrowed(array), keep(axes.as_slice().into(), keepdims)),
         }
     }
 

@@ -54,14 +54,6 @@ impl Arg {
         }
     }
 
-    /// The dtype of the array, or that of an array made of the number.
-    pub fn kind_of(&self) -> DType {
-        match self {
-            Arg::Array(array) => array.dtype(),
-            Arg::Number(number) => number.default_dtype(),
-        }
-    }
-
     /// The dtype of the array; a number takes that of what is beside it.
     pub fn dtype(&self) -> Option<DType> {
         match self {

@@ -71,7 +71,7 @@ pub fn vecdot<B: Build>(b: &mut B, x: &B::Value, y: &B::Value, axis: i64) -> Res
         let why = "both have the same length along the axis, counted from the last";
         return Err(Error::Shape { op, left: a, right: c, why });
     }
-    let dtype = b.ty(x).dtype.promote(b.ty(y).dtype);
+    let dtype = b.dtype(x).promote(b.dtype(y));
     let x = cast(b, x, dtype)?;
     let x = if dtype.is_complex() { unary(b, MapOp::Conj, &x)? } else { x };
     dotted(b, &x, y, i as i64 - a.rank() as i64)
@@ -79,7 +79,7 @@ pub fn vecdot<B: Build>(b: &mut B, x: &B::Value, y: &B::Value, axis: i64) -> Res
 
 /// Sum of x·y along an axis counted from the last, in the promoted dtype.
 fn dotted<B: Build>(b: &mut B, x: &B::Value, y: &B::Value, axis: i64) -> Result<B::Value> {
-    let dtype = b.ty(x).dtype.promote(b.ty(y).dtype);
+    let dtype = b.dtype(x).promote(b.dtype(y));
     let wide = dtype.compute();
     let (x, y) = (cast(b, x, wide)?, cast(b, y, wide)?);
     let product = binary(b, MapOp::Multiply, &x, &y)?;

@@ -40,7 +40,7 @@ pub fn convolve<B: Build>(
     method: ConvolveMethod,
 ) -> Result<B::Value> {
     let op = "convolve";
-    let dtype = b.ty(x).dtype.promote(b.ty(kernel).dtype);
+    let dtype = b.dtype(x).promote(b.dtype(kernel));
     let (x, kernel) = (cast(b, x, dtype)?, cast(b, kernel, dtype)?);
     let (n, k) = (b.ty(&x).shape, b.ty(&kernel).shape);
     // As in SciPy: where only the kernel is the longer one along every axis, the two change places.
@@ -71,15 +71,15 @@ pub fn convolve<B: Build>(
     let value = if wanted {
         transformed(b, &x, &kernel, mode)?
     } else {
-        let wide = b.ty(&x).dtype;
+        let wide = b.dtype(&x);
         let outside = number(b, fill, wide)?;
-        if b.ty(&outside).dtype != wide {
+        if b.dtype(&outside) != wide {
             let what = format!("the fill value {fill:?} is of a higher kind than {dtype}");
             return Err(Error::Value { op, what });
         }
         b.push(Op::Convolve { mode, boundary }, &[&x, &kernel, &outside])?
     };
-    let made = b.ty(&value).dtype;
+    let made = b.dtype(&value);
     if made.is_complex() && !dtype.is_complex() {
         unary(b, MapOp::Real, &value)
     } else {
@@ -146,7 +146,7 @@ fn transformed<B: Build>(b: &mut B, x: &B::Value, kernel: &B::Value, mode: Convo
     let axes: Vec<i64> = (0..n.rank() as i64).collect();
     let (x, kernel) = (resized(b, "convolve", x, &pairs)?, resized(b, "convolve", kernel, &pairs)?);
     let norm = FftNorm::Backward;
-    let mut value = if b.ty(&x).dtype.is_complex() {
+    let mut value = if b.dtype(&x).is_complex() {
         let (x, y) = (fftn(b, &x, &[], &axes, false, norm)?, fftn(b, &kernel, &[], &axes, false, norm)?);
         let product = binary(b, MapOp::Multiply, &x, &y)?;
         fftn(b, &product, &[], &axes, true, norm)?

@@ -73,7 +73,7 @@ pub fn einsum<B: Build>(b: &mut B, subscripts: &str, operands: &[B::Value]) -> R
     if inputs.len() != operands.len() || operands.is_empty() {
         return Err(wrong(format!("`{subscripts}` has {} operands, {} given", inputs.len(), operands.len())));
     }
-    let dtype = operands[1..].iter().fold(b.ty(&operands[0]).dtype, |d, x| d.promote(b.ty(x).dtype));
+    let dtype = operands[1..].iter().fold(b.ty(&operands[0]).dtype, |d, x| d.promote(b.dtype(x)));
     if dtype == DType::Bool {
         // As in NumPy, a product of truth values is and, a sum is or: the numbers 0 and 1, counted and compared with 0.
         let counted = operands.iter().map(|x| cast(b, x, DType::I64)).collect::<Result<Vec<_>>>()?;

@@ -56,7 +56,7 @@ pub fn fftn<B: Build>(
     let op = if inverse { "ifft" } else { "fft" };
     let pairs = pairs(op, &b.ty(x).shape, lengths, axes)?;
     let mut x = resized(b, op, x, &pairs)?;
-    let dtype = b.ty(&x).dtype.complex();
+    let dtype = b.dtype(&x).complex();
     x = cast(b, &x, dtype)?;
     if pairs.is_empty() {
         return Ok(x);
@@ -74,7 +74,7 @@ pub fn rfftn<B: Build>(
     norm: FftNorm,
 ) -> Result<B::Value> {
     let op = "rfft";
-    let dtype = b.ty(x).dtype;
+    let dtype = b.dtype(x);
     if dtype.is_complex() {
         let supported = crate::DTypeSet::REAL.to_string();
         return Err(Error::DType { op, dtype, supported });
@@ -109,7 +109,7 @@ pub fn irfftn<B: Build>(
     }
     last.1 = length / 2 + 1;
     let mut x = resized(b, op, x, &pairs)?;
-    let dtype = b.ty(&x).dtype.complex();
+    let dtype = b.dtype(&x).complex();
     x = cast(b, &x, dtype)?;
     let scale = norm.scale(true);
     let (axis, others) = match pairs.split_last() {
@@ -209,12 +209,12 @@ fn no_axis(op: &'static str) -> Error {
 
 /// 16-bit floats as `f32`, integers as `f64`.
 fn floating_wide<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
-    let dtype = b.ty(x).dtype;
+    let dtype = b.dtype(x);
     if matches!(dtype.kind(), Kind::Bool | Kind::Int) { cast(b, x, DType::F64) } else { widened(b, x) }
 }
 
 fn conjugate<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
-    if b.ty(x).dtype.is_complex() { unary(b, MapOp::Conj, x) } else { Ok(x.clone()) }
+    if b.dtype(x).is_complex() { unary(b, MapOp::Conj, x) } else { Ok(x.clone()) }
 }
 
 /// Axes with the length each is brought to, in the order they were given.

@@ -30,7 +30,7 @@ pub fn bincount<B: Build>(
             reshaped(b, &wide, Shape::from([size]))?
         }
     };
-    let dtype = b.ty(&weights).dtype;
+    let dtype = b.dtype(&weights);
     let zero = b.scalar(Scalar::zero(dtype));
     let bins = expand(b, &zero, &Shape::checked(op, [length])?)?;
     scatter_along(b, ScatterOp::Add, &bins, &flat, &weights, 0)
@@ -51,7 +51,7 @@ pub fn histogram<B: Build>(
         return Err(Error::Value { op, what });
     }
     let bins = at[0] - 1;
-    let dtype = b.ty(x).dtype.promote(b.ty(edges).dtype);
+    let dtype = b.dtype(x).promote(b.dtype(edges));
     let (wide, edges) = (cast(b, x, dtype)?, cast(b, edges, dtype)?);
     let after = b.push(Op::SearchSorted { right: true }, &[&edges, &wide])?;
     let bin = with_number(b, MapOp::Subtract, &after, 1)?;

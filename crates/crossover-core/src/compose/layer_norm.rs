@@ -12,7 +12,7 @@ pub fn layer_norm<B: Build>(
     epsilon: f64,
 ) -> Result<B::Value> {
     let x = floating(b, x)?;
-    let dtype = b.ty(&x).dtype;
+    let dtype = b.dtype(&x);
     b.ty(&x).shape.axis("layer_norm", -1)?;
     let wide = widened(b, &x)?;
     let distance = centred(b, &wide, -1)?;
@@ -21,7 +21,7 @@ pub fn layer_norm<B: Build>(
     let padded = with_number(b, MapOp::Add, &variance, Number::Float(epsilon))?;
     let deviation = unary(b, MapOp::Sqrt, &padded)?;
     // One division per row; the product costs half a unit in the last place.
-    let one = number(b, Number::Float(1.0), b.ty(&deviation).dtype)?;
+    let one = number(b, Number::Float(1.0), b.dtype(&deviation))?;
     let inverse = binary(b, MapOp::Divide, &one, &deviation)?;
     let mut out = binary(b, MapOp::Multiply, &distance, &inverse)?;
     if let Some(scale) = scale {

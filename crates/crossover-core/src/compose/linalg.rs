@@ -11,7 +11,7 @@ use crate::{
 
 /// The operand in a dtype that decompositions have.
 fn matrix<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
-    let dtype = b.ty(x).dtype;
+    let dtype = b.dtype(x);
     if matches!(dtype.kind(), Kind::Bool | Kind::Int) { cast(b, x, DType::F64) } else { widened(b, x) }
 }
 
@@ -39,13 +39,13 @@ fn unpacked<B: Build>(b: &mut B, x: &B::Value, start: usize, tail: &[usize]) -> 
 
 /// The real part of a result that is real in any dtype.
 fn real<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
-    if b.ty(x).dtype.is_complex() { unary(b, MapOp::Real, x) } else { Ok(x.clone()) }
+    if b.dtype(x).is_complex() { unary(b, MapOp::Real, x) } else { Ok(x.clone()) }
 }
 
 /// The last two axes exchanged, and conjugated.
 pub fn adjoint<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
     let turned = matrix_transpose(b, x)?;
-    if b.ty(x).dtype.is_complex() { unary(b, MapOp::Conj, &turned) } else { Ok(turned) }
+    if b.dtype(x).is_complex() { unary(b, MapOp::Conj, &turned) } else { Ok(turned) }
 }
 
 /// The last two axes exchanged.
@@ -84,7 +84,7 @@ pub fn inv<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
 pub fn solve<B: Build>(b: &mut B, a: &B::Value, y: &B::Value) -> Result<B::Value> {
     let op = "solve";
     let (a, y) = (matrix(b, a)?, matrix(b, y)?);
-    let dtype = b.ty(&a).dtype.promote(b.ty(&y).dtype);
+    let dtype = b.dtype(&a).promote(b.dtype(&y));
     let (a, y) = (cast(b, &a, dtype)?, cast(b, &y, dtype)?);
     let (left, right) = (b.ty(&a), b.ty(&y));
     let (m, n) = sides(op, &left)?;
@@ -165,7 +165,7 @@ fn counted<B: Build>(
     (m, n): (usize, usize),
     tolerance: Option<f64>,
 ) -> Result<B::Value> {
-    let dtype = b.ty(s).dtype;
+    let dtype = b.dtype(s);
     let epsilon = if dtype == DType::F32 { f32::EPSILON as f64 } else { f64::EPSILON };
     let tolerance = tolerance.unwrap_or(m.max(n) as f64 * epsilon);
     let most = reduce(b, ReduceOp::Max, s, &[-1], true)?;
@@ -207,8 +207,8 @@ fn divided<B: Build>(
     tolerance: Option<f64>,
 ) -> Result<B::Value> {
     let counted = counted(b, s, sides, tolerance)?;
-    let zero = super::number(b, Number::Float(0.0), b.ty(s).dtype)?;
-    let one = super::number(b, Number::Float(1.0), b.ty(s).dtype)?;
+    let zero = super::number(b, Number::Float(0.0), b.dtype(s))?;
+    let one = super::number(b, Number::Float(1.0), b.dtype(s))?;
     let inverse = binary(b, MapOp::Divide, &one, s)?;
     let inverse = select(b, &counted, &inverse, &zero)?;
     let shape = b.ty(&inverse).shape;
@@ -238,7 +238,7 @@ pub fn lstsq<B: Build>(
 ) -> Result<LeastSquares<B::Value>> {
     let op = "lstsq";
     let (a, y) = (matrix(b, a)?, matrix(b, y)?);
-    let dtype = b.ty(&a).dtype.promote(b.ty(&y).dtype);
+    let dtype = b.dtype(&a).promote(b.dtype(&y));
     let (a, y) = (cast(b, &a, dtype)?, cast(b, &y, dtype)?);
     let (left, right) = (b.ty(&a), b.ty(&y));
     let (m, n) = sides(op, &left)?;

@@ -26,7 +26,7 @@ pub fn logsumexp<B: Build>(b: &mut B, x: &B::Value, axes: &[i64], keepdims: bool
     let top = reduce(b, ReduceOp::Max, &wide, axes, true)?;
     // An infinite maximum would be subtracted from itself; without a shift its exponential is what it should be.
     let finite = isfinite(b, &top)?;
-    let zero = number(b, 0.0.into(), b.ty(&top).dtype)?;
+    let zero = number(b, 0.0.into(), b.dtype(&top))?;
     let shift = select(b, &finite, &top, &zero)?;
     let shifted = binary(b, MapOp::Subtract, &wide, &shift)?;
     let powers = unary(b, MapOp::Exp, &shifted)?;

@@ -93,8 +93,22 @@ pub trait Build {
     fn push(&mut self, op: Op, args: &[&Self::Value]) -> Result<Self::Value>;
     /// Adds a host scalar without axes.
     fn scalar(&mut self, value: Scalar) -> Self::Value;
+    /// Adds a host scalar, repeated to the shape of a value.
+    fn filled(&mut self, value: Scalar, like: &Self::Value) -> Result<Self::Value>
+    where
+        Self: Sized,
+    {
+        let (value, shape) = (self.scalar(value), self.shape(like).clone());
+        expand(self, &value, &shape)
+    }
+    /// Type of a value's elements.
+    fn dtype(&self, value: &Self::Value) -> DType;
+    /// Lengths of a value's axes.
+    fn shape<'a>(&'a self, value: &'a Self::Value) -> &'a Shape;
     /// Dtype and shape of a value.
-    fn ty(&self, value: &Self::Value) -> Type;
+    fn ty(&self, value: &Self::Value) -> Type {
+        Type { dtype: self.dtype(value), shape: self.shape(value).clone() }
+    }
 }
 
 impl Build for Graph {
@@ -109,24 +123,28 @@ impl Build for Graph {
         Graph::scalar(self, value)
     }
 
-    fn ty(&self, value: &NodeId) -> Type {
-        self.node(*value).ty.clone()
+    fn dtype(&self, value: &NodeId) -> DType {
+        self.node(*value).ty.dtype
+    }
+
+    fn shape<'a>(&'a self, value: &'a NodeId) -> &'a Shape {
+        &self.node(*value).ty.shape
     }
 }
 
 /// Converts, if there is anything to convert.
 pub fn cast<B: Build>(b: &mut B, x: &B::Value, dtype: DType) -> Result<B::Value> {
-    if b.ty(x).dtype == dtype { Ok(x.clone()) } else { b.push(Op::Cast(dtype), &[x]) }
+    if b.dtype(x) == dtype { Ok(x.clone()) } else { b.push(Op::Cast(dtype), &[x]) }
 }
 
 /// Repeats to a shape, if there is anything to repeat.
 pub fn expand<B: Build>(b: &mut B, x: &B::Value, shape: &Shape) -> Result<B::Value> {
-    if b.ty(x).shape == *shape { Ok(x.clone()) } else { b.push(Op::Expand(shape.clone()), &[x]) }
+    if b.shape(x) == shape { Ok(x.clone()) } else { b.push(Op::Expand(shape.clone()), &[x]) }
 }
 
 /// The same elements under another shape, if it is another.
 pub fn reshape<B: Build>(b: &mut B, x: &B::Value, shape: &Shape) -> Result<B::Value> {
-    if b.ty(x).shape == *shape { Ok(x.clone()) } else { b.push(Op::Reshape(shape.clone()), &[x]) }
+    if b.shape(x) == shape { Ok(x.clone()) } else { b.push(Op::Reshape(shape.clone()), &[x]) }
 }
 
 /// A host number as an operand beside an array of dtype `beside`.
@@ -141,12 +159,18 @@ pub fn reshape<B: Build>(b: &mut B, x: &B::Value, shape: &Shape) -> Result<B::Va
 /// # Ok::<(), crossover_core::Error>(())
 /// ```
 pub fn number<B: Build>(b: &mut B, value: Number, beside: DType) -> Result<B::Value> {
+    let value = scalar(value, beside)?;
+    Ok(b.scalar(value))
+}
+
+/// A host number in the dtype that it has beside an array.
+fn scalar(value: Number, beside: DType) -> Result<Scalar> {
     let dtype = beside.with_scalar(value.kind());
     if value.overflows(dtype) {
         let what = format!("{value:?} does not fit into {dtype}; convert the array with astype first");
         return Err(Error::Value { op: "scalar", what });
     }
-    Ok(b.scalar(value.to_scalar(dtype)))
+    Ok(value.to_scalar(dtype))
 }
 
 /// The dtype an op computes in when asked for operands of `dtype`: integers become `f64` where the op needs floats.
@@ -161,15 +185,26 @@ pub fn operand_dtype(op: MapOp, dtype: DType) -> DType {
 
 /// An elementwise op of one operand.
 pub fn unary<B: Build>(b: &mut B, op: MapOp, x: &B::Value) -> Result<B::Value> {
-    let dtype = operand_dtype(op, b.ty(x).dtype);
+    let (given, dtype) = (b.dtype(x), operand_dtype(op, b.dtype(x)));
+    if given == dtype {
+        return b.push(Op::Map(op), &[x]);
+    }
     let x = cast(b, x, dtype)?;
     b.push(Op::Map(op), &[&x])
 }
 
 /// An elementwise op of two operands, promoted and broadcast.
 pub fn binary<B: Build>(b: &mut B, op: MapOp, x: &B::Value, y: &B::Value) -> Result<B::Value> {
+    // Operands that agree already are the common case.
+    if b.dtype(x) == b.dtype(y)
+        && b.shape(x) == b.shape(y)
+        && op.supports(b.dtype(x))
+        && op != MapOp::Nextafter
+    {
+        return b.push(Op::Map(op), &[x, y]);
+    }
     let [x, y] = aligned(b, op.name(), [x, y], |dtype| operand_dtype(op, dtype))?;
-    let dtype = b.ty(&x).dtype;
+    let dtype = b.dtype(&x);
     if op == MapOp::Nextafter && dtype.is_half() {
         return nextafter::narrow(b, &x, &y, dtype);
     }
@@ -185,7 +220,10 @@ pub fn fma<B: Build>(b: &mut B, x: &B::Value, y: &B::Value, z: &B::Value) -> Res
 /// `yes` where `mask` holds, `no` elsewhere, promoted and broadcast.
 pub fn select<B: Build>(b: &mut B, mask: &B::Value, yes: &B::Value, no: &B::Value) -> Result<B::Value> {
     let [yes, no] = aligned(b, "where", [yes, no], |dtype| dtype)?;
-    let shape = b.ty(mask).shape.broadcast("where", &b.ty(&yes).shape)?;
+    if b.dtype(mask) == DType::Bool && b.shape(mask) == b.shape(&yes) {
+        return b.push(Op::Where, &[mask, &yes, &no]);
+    }
+    let shape = b.shape(mask).broadcast("where", b.shape(&yes))?;
     let mask = cast(b, mask, DType::Bool)?;
     let (mask, yes, no) = (expand(b, &mask, &shape)?, expand(b, &yes, &shape)?, expand(b, &no, &shape)?);
     b.push(Op::Where, &[&mask, &yes, &no])
@@ -198,18 +236,22 @@ fn aligned<B: Build, const N: usize>(
     args: [&B::Value; N],
     adjust: impl Fn(DType) -> DType,
 ) -> Result<[B::Value; N]> {
-    let first = b.ty(args[0]);
-    let (mut dtype, mut shape) = (first.dtype, first.shape);
+    let (mut dtype, mut shape) = (b.dtype(args[0]), b.shape(args[0]).clone());
     for arg in &args[1..] {
-        let ty = b.ty(arg);
-        dtype = dtype.promote(ty.dtype);
-        shape = shape.broadcast(op, &ty.shape)?;
+        dtype = dtype.promote(b.dtype(arg));
+        if *b.shape(arg) != shape {
+            shape = shape.broadcast(op, b.shape(arg))?;
+        }
     }
     let dtype = adjust(dtype);
     let mut out = args.map(Clone::clone);
     for value in &mut out {
-        let converted = cast(b, value, dtype)?;
-        *value = expand(b, &converted, &shape)?;
+        if b.dtype(value) != dtype {
+            *value = cast(b, value, dtype)?;
+        }
+        if *b.shape(value) != shape {
+            *value = expand(b, value, &shape)?;
+        }
     }
     Ok(out)
 }
@@ -227,8 +269,7 @@ pub fn reduce<B: Build>(
     axes: &[i64],
     keepdims: bool,
 ) -> Result<B::Value> {
-    let ty = b.ty(x);
-    let axes = resolve(op.name(), &ty.shape, axes)?;
+    let axes = resolve(op.name(), b.shape(x), axes)?;
     if axes.is_empty() {
         // A value without axes is one row of one element.
         let row = b.push(Op::Reshape(Shape::from([1])), &[x])?;
@@ -244,13 +285,13 @@ pub(crate) fn count(shape: &Shape, axes: &Axes) -> usize {
 
 /// The value itself, or widened to `f32` if it is a 16-bit float.
 pub(crate) fn widened<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
-    let dtype = b.ty(x).dtype.compute();
+    let dtype = b.dtype(x).compute();
     cast(b, x, dtype)
 }
 
 /// Floats as they are, integers and booleans as `f64`.
 pub(crate) fn floating<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
-    let dtype = b.ty(x).dtype;
+    let dtype = b.dtype(x);
     if matches!(dtype.kind(), Kind::Bool | Kind::Int) { cast(b, x, DType::F64) } else { Ok(x.clone()) }
 }
 
@@ -261,8 +302,8 @@ pub(crate) fn with_number<B: Build>(
     x: &B::Value,
     value: impl Into<Number>,
 ) -> Result<B::Value> {
-    let dtype = b.ty(x).dtype;
-    let value = number(b, value.into(), dtype)?;
+    let value = scalar(value.into(), b.dtype(x))?;
+    let value = b.filled(value, x)?;
     binary(b, op, x, &value)
 }
 

@@ -117,18 +117,18 @@ fn of_singular_values<B: Build>(b: &mut B, x: &B::Value, op: ReduceOp) -> Result
 /// The operand in the dtype that is computed in, and the real dtype of the result.
 fn prepared<B: Build>(b: &mut B, x: &B::Value) -> Result<(B::Value, DType)> {
     let x = floating(b, x)?;
-    let dtype = b.ty(&x).dtype.real();
+    let dtype = b.dtype(&x).real();
     Ok((widened(b, &x)?, dtype))
 }
 
 fn magnitudes<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
-    let op = if b.ty(x).dtype.is_complex() { MapOp::Modulus } else { MapOp::Abs };
+    let op = if b.dtype(x).is_complex() { MapOp::Modulus } else { MapOp::Abs };
     unary(b, op, x)
 }
 
 /// Square root of the sum of squares.
 fn length<B: Build>(b: &mut B, x: &B::Value, axes: &[i64], keepdims: bool) -> Result<B::Value> {
-    let squares = if b.ty(x).dtype.is_complex() {
+    let squares = if b.dtype(x).is_complex() {
         let (re, im) = (unary(b, MapOp::Real, x)?, unary(b, MapOp::Imag, x)?);
         let (re, im) = (unary(b, MapOp::Square, &re)?, unary(b, MapOp::Square, &im)?);
         binary(b, MapOp::Add, &re, &im)?

@@ -85,7 +85,7 @@ fn pushed<B: Build>(
     (seen, whole): (&Shape, &Shape),
     axis: usize,
 ) -> Result<B::Value> {
-    let dtype = b.ty(x).dtype;
+    let dtype = b.dtype(x);
     op.check(dtype)?;
     let held = if op == ScatterOp::Add { dtype.compute() } else { dtype };
     let values = cast(b, values, dtype)?;

@@ -13,7 +13,7 @@ pub fn searchsorted<B: Build>(
     sorter: Option<&B::Value>,
 ) -> Result<B::Value> {
     let line = sorter.map_or(Ok(line.clone()), |sorter| take(b, line, sorter, 0))?;
-    let dtype = b.ty(&line).dtype.promote(b.ty(values).dtype);
+    let dtype = b.dtype(&line).promote(b.dtype(values));
     let (line, values) = (cast(b, &line, dtype)?, cast(b, values, dtype)?);
     b.push(Op::SearchSorted { right }, &[&line, &values])
 }

@@ -6,7 +6,7 @@ use crate::{Result, ops::MapOp};
 /// (x - mean) / std along an axis. A constant column gives NaN, as 0 / 0 does.
 pub fn standardise<B: Build>(b: &mut B, x: &B::Value, axis: i64) -> Result<B::Value> {
     let x = floating(b, x)?;
-    let dtype = b.ty(&x).dtype;
+    let dtype = b.dtype(&x);
     b.ty(&x).shape.axis("standardise", axis)?;
     let wide = widened(b, &x)?;
     let distance = centred(b, &wide, axis)?;

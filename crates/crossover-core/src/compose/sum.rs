@@ -20,7 +20,7 @@ fn totalled<B: Build>(
     axes: &[i64],
     keepdims: bool,
 ) -> Result<B::Value> {
-    let dtype = accumulated(b.ty(x).dtype);
+    let dtype = accumulated(b.dtype(x));
     let wide = cast(b, x, dtype.compute())?;
     let total = reduce(b, op, &wide, axes, keepdims)?;
     cast(b, &total, dtype)

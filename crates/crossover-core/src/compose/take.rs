@@ -7,7 +7,7 @@ use crate::{DType, DTypeSet, Error, Result, Shape, graph::Op, ops::MapOp};
 
 /// Integer indices as `i64`.
 pub(super) fn whole<B: Build>(b: &mut B, op: &'static str, indices: &B::Value) -> Result<B::Value> {
-    let dtype = b.ty(indices).dtype;
+    let dtype = b.dtype(indices);
     if !dtype.is_int() {
         return Err(Error::DType { op, dtype, supported: DTypeSet::INT.to_string() });
     }

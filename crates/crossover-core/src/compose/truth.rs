@@ -1,6 +1,6 @@
 //! Truth values: what counts as true, tests of numbers, `any`, `all` and `count_nonzero`.
 
-use super::{Build, binary, cast, count, expand, number, reduce, resolve, unary};
+use super::{Build, binary, cast, count, expand, reduce, resolve, scalar, unary, with_number};
 use crate::{
     DType, Element, Error, Kind, Result,
     ops::{MapOp, reduce::ReduceOp},
@@ -8,12 +8,11 @@ use crate::{
 
 /// Whether elements are true, or not zero. NaN is not zero.
 pub fn truth<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
-    let dtype = b.ty(x).dtype;
+    let dtype = b.dtype(x);
     if !dtype.is_complex() {
         return cast(b, x, DType::Bool);
     }
-    let zero = number(b, 0.into(), dtype)?;
-    binary(b, MapOp::NotEqual, x, &zero)
+    with_number(b, MapOp::NotEqual, x, 0)
 }
 
 /// Whether any element is not zero, over axes; none means all. False for nothing.
@@ -27,11 +26,12 @@ pub fn all<B: Build>(b: &mut B, x: &B::Value, axes: &[i64], keepdims: bool) -> R
 }
 
 fn over<B: Build>(b: &mut B, op: ReduceOp, x: &B::Value, axes: &[i64], keepdims: bool) -> Result<B::Value> {
-    let shape = b.ty(x).shape;
-    let resolved = resolve(if op == ReduceOp::Max { "any" } else { "all" }, &shape, axes)?;
-    if count(&shape, &resolved) == 0 {
-        let value = b.scalar((op == ReduceOp::Min).to_scalar());
-        return expand(b, &value, &shape.reduced(&resolved, keepdims));
+    let shape = b.shape(x);
+    let resolved = resolve(if op == ReduceOp::Max { "any" } else { "all" }, shape, axes)?;
+    if count(shape, &resolved) == 0 {
+        let (value, shape) = ((op == ReduceOp::Min).to_scalar(), shape.reduced(&resolved, keepdims));
+        let value = b.scalar(value);
+        return expand(b, &value, &shape);
     }
     let truth = truth(b, x)?;
     reduce(b, op, &truth, axes, keepdims)
@@ -52,30 +52,12 @@ pub fn isnan<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
 
 /// Whether elements are infinite, in either part.
 pub fn isinf<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
-    test(
-        b,
-        x,
-        |b, size| {
-            let infinity = number(b, f64::INFINITY.into(), b.ty(size).dtype)?;
-            binary(b, MapOp::Equal, size, &infinity)
-        },
-        MapOp::BitwiseOr,
-        MapOp::NotEqual,
-    )
+    test(b, x, |b, size| with_number(b, MapOp::Equal, size, f64::INFINITY), MapOp::BitwiseOr, MapOp::NotEqual)
 }
 
 /// Whether elements are neither infinite nor NaN, in both parts.
 pub fn isfinite<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
-    test(
-        b,
-        x,
-        |b, size| {
-            let infinity = number(b, f64::INFINITY.into(), b.ty(size).dtype)?;
-            binary(b, MapOp::Less, size, &infinity)
-        },
-        MapOp::BitwiseAnd,
-        MapOp::Equal,
-    )
+    test(b, x, |b, size| with_number(b, MapOp::Less, size, f64::INFINITY), MapOp::BitwiseAnd, MapOp::Equal)
 }
 
 /// A test of magnitudes. Parts of complex numbers are joined by `join`; whole numbers pass as `whole` of themselves.
@@ -86,7 +68,7 @@ fn test<B: Build>(
     join: MapOp,
     whole: MapOp,
 ) -> Result<B::Value> {
-    let kind = b.ty(x).dtype.kind();
+    let kind = b.dtype(x).kind();
     if matches!(kind, Kind::Bool | Kind::Int) {
         return binary(b, whole, x, x);
     }
@@ -104,18 +86,18 @@ fn test<B: Build>(
 
 /// Whether the sign bit is set: negative numbers, -0 and NaN with a sign.
 pub fn signbit<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
-    let dtype = b.ty(x).dtype;
+    let dtype = b.dtype(x);
     if dtype.is_complex() {
         let supported = crate::DTypeSet::REAL.to_string();
         return Err(Error::DType { op: "signbit", dtype, supported });
     }
     let signed = if dtype.is_float() {
         // A unit with that sign compares, where -0 and NaN themselves do not.
-        let one = number(b, 1.0.into(), dtype)?;
+        let one = scalar(1.0.into(), dtype)?;
+        let one = b.filled(one, x)?;
         binary(b, MapOp::Copysign, &one, x)?
     } else {
         x.clone()
     };
-    let zero = number(b, 0.into(), b.ty(&signed).dtype)?;
-    binary(b, MapOp::Less, &signed, &zero)
+    with_number(b, MapOp::Less, &signed, 0)
 }

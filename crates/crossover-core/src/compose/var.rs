@@ -38,7 +38,7 @@ pub fn std<B: Build>(
 
 fn float_dtype<B: Build>(b: &mut B, x: &B::Value) -> Result<crate::DType> {
     let x = floating(b, x)?;
-    Ok(b.ty(&x).dtype.real())
+    Ok(b.dtype(&x).real())
 }
 
 fn wide_var<B: Build>(
@@ -55,7 +55,7 @@ fn wide_var<B: Build>(
     let centre = mean(b, &x, axes, true)?;
     let centre = expand(b, &centre, &shape)?;
     let distance = binary(b, MapOp::Subtract, &x, &centre)?;
-    let squares = if b.ty(&distance).dtype.is_complex() {
+    let squares = if b.dtype(&distance).is_complex() {
         let (re, im) = (unary(b, MapOp::Real, &distance)?, unary(b, MapOp::Imag, &distance)?);
         let (re, im) = (unary(b, MapOp::Square, &re)?, unary(b, MapOp::Square, &im)?);
         binary(b, MapOp::Add, &re, &im)?

@@ -134,8 +134,13 @@ macro_rules! ints {
             fn apply(x: $int) -> $int { O::int(x) }
         }
         impl<O: Binary> Apply2<$int> for O {
+            const SHORTENED: bool = O::SHORT_INT;
             #[inline(always)]
             fn apply(a: $int, b: $int) -> $int { O::int(a, b) }
+            #[inline(always)]
+            fn is_plain(a: $int, b: $int) -> bool { O::is_plain_int(a, b) }
+            #[inline(always)]
+            fn short(a: $int, b: $int) -> $int { O::short_int(a, b) }
         }
         impl<O: Ternary> Apply3<$int> for O {
             #[inline(always)]

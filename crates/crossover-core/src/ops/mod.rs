@@ -226,6 +226,19 @@ pub trait Binary: 'static {
         let _ = (a, b);
         undefined(&Self::INFO)
     }
+    /// Whether integers have a shorter body for plain operands, as floats may have.
+    const SHORT_INT: bool = false;
+    /// Operands for which `short_int` may replace the body.
+    #[inline(always)]
+    fn is_plain_int<L: IntLane>(a: L, b: L) -> L::Mask {
+        let _ = (a, b);
+        L::Mask::constant(false)
+    }
+    /// The body for plain integers.
+    #[inline(always)]
+    fn short_int<L: IntLane>(a: L, b: L) -> L {
+        Self::int(a, b)
+    }
     /// Body for booleans, as 0 or 1.
     #[inline(always)]
     fn boolean<L: IntLane>(a: L, b: L) -> L {

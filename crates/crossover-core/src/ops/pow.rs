@@ -71,25 +71,27 @@ impl Binary for Pow {
 
     #[inline(always)]
     fn int<L: IntLane>(a: L, b: L) -> L {
-        let (zero, one) = (L::int(0), L::int(1));
-        let (mut value, mut square) = (one, a);
-        let mut left = b;
         // Negative exponents are replaced below, so the sign bit of a signed type is never used.
-        let steps = if L::SIGNED { L::BITS - 1 } else { L::BITS };
-        for step in 0..steps {
-            value = L::select(left.and(one).is_ne(zero), value.times(square), value);
-            if step + 1 < steps {
-                square = square.times(square);
-                left = left.shr(1);
-            }
-        }
+        let value = whole_power(a, b, if L::SIGNED { L::BITS - 1 } else { L::BITS });
         if !L::SIGNED {
             return value;
         }
-        let minus = L::int(-1);
+        let (zero, one, minus) = (L::int(0), L::int(1), L::int(-1));
         let sign = L::select(b.and(one).is_ne(zero), minus, one);
         let inverse = L::select(a.is_eq(one), one, L::select(a.is_eq(minus), sign, zero));
         L::select(b.is_lt(zero), inverse, value)
+    }
+
+    const SHORT_INT: bool = true;
+
+    #[inline(always)]
+    fn is_plain_int<L: IntLane>(_: L, b: L) -> L::Mask {
+        b.and(L::int(!((1 << SMALL) - 1))).is_eq(L::int(0))
+    }
+
+    #[inline(always)]
+    fn short_int<L: IntLane>(a: L, b: L) -> L {
+        whole_power(a, b, SMALL)
     }
 
     #[inline(always)]
@@ -102,6 +104,24 @@ impl Binary for Pow {
         }
         plane::canonical(complex_power(a, b))
     }
+}
+
+/// Bits of the exponents that most powers of integers have: up to 15.
+const SMALL: u32 = 4;
+
+/// `a` to the power of the lowest `bits` of `b`.
+#[inline(always)]
+fn whole_power<L: IntLane>(a: L, b: L, bits: u32) -> L {
+    let (zero, one) = (L::int(0), L::int(1));
+    let (mut value, mut square, mut left) = (one, a, b);
+    for step in 0..bits {
+        value = L::select(left.and(one).is_ne(zero), value.times(square), value);
+        if step + 1 < bits {
+            square = square.times(square);
+            left = left.shr(1);
+        }
+    }
+    value
 }
 
 /// `b` times the logarithm of a number in parts, in two parts.
@@ -236,6 +256,20 @@ mod tests {
         {
             assert!(!Pow::is_plain(a, b));
         }
+    }
+
+    #[test]
+    fn small_exponents_have_a_shorter_way_to_the_same_integers() {
+        for b in -20..40i32 {
+            for a in [-7, -2, -1, 0, 1, 2, 3, 10, i32::MAX, i32::MIN] {
+                assert_eq!(Pow::is_plain_int(a, b), (0..16).contains(&b));
+                if Pow::is_plain_int(a, b) {
+                    assert_eq!(Pow::short_int(a, b), Pow::int(a, b), "pow({a}, {b})");
+                    assert_eq!(Pow::short_int(a as u8, b as u8), Pow::int(a as u8, b as u8), "pow({a}, {b})");
+                }
+            }
+        }
+        assert!(!Pow::is_plain_int(2u64, 1 << 40) && !Pow::is_plain_int(2i64, i64::MIN));
     }
 
     #[test]

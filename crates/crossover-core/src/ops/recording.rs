@@ -200,7 +200,7 @@ fn unary<O: Unary>(dtype: DType, args: &[u32]) -> Option<u32> {
 
 fn binary<O: Binary>(dtype: DType, args: &[u32]) -> Option<u32> {
     // Tile loops look at their operands first.
-    if O::SHORT && dtype.is_float() {
+    if (O::SHORT && dtype.is_float()) || (O::SHORT_INT && dtype.is_int()) {
         return None;
     }
     let (a, b) = (args[0], args[1]);

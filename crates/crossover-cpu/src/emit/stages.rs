@@ -39,7 +39,11 @@ impl Emitter<'_> {
             let body = list.out;
             self.forget(&pass.steps, &keep);
             setup.append(&mut self.late[level]);
-            stages.push(Stage { setup, body, reductions, direct: false });
+            let decides = self.lowering.geometry.mode == Mode::Rows
+                && pass.stores.is_empty()
+                && pass.keep.is_empty()
+                && matches!(reductions.as_slice(), [only] if only.decisive().is_some());
+            stages.push(Stage { setup, body, reductions, direct: false, decides });
         }
         // Repetitions of a value may have been asked for after its own stage was finished.
         for (level, late) in self.late.iter_mut().enumerate() {

@@ -1,7 +1,8 @@
 //! Running sums and products in the order of [`crossover_core::canonical::scan`].
 //!
 //! A line is read twice: for the totals of its runs of 32, which are scanned by the same rule, and for the result. Several runs
-//! go side by side, because each addition of a run waits for the one before; threads share the runs of a long line.
+//! go side by side, because each addition of a run waits for the one before; threads share the runs of a long line. Integers give the same
+//! in any order: what one thread has of a line it reads once.
 //! 16-bit floats are carried in `f32` and rounded once per element.
 #![allow(unsafe_code)]
 
@@ -111,14 +112,17 @@ impl Executable for Scan {
 /// An element as memory has it and as sums carry it.
 pub(super) trait Carried: Copy {
     type Held: Copy;
+    /// Whether sums and products are the same in any order.
+    const ANY_ORDER: bool;
     fn hold(self) -> Self::Held;
     fn release(held: Self::Held) -> Self;
 }
 
 macro_rules! carried {
-    ($($memory:ty, $held:ty, $hold:expr, $release:expr;)*) => {$(
+    ($($memory:ty, $held:ty, $any_order:literal, $hold:expr, $release:expr;)*) => {$(
         impl Carried for $memory {
             type Held = $held;
+            const ANY_ORDER: bool = $any_order;
             #[inline(always)]
             fn hold(self) -> $held { let f: fn($memory) -> $held = $hold; f(self) }
             #[inline(always)]
@@ -135,13 +139,15 @@ pub struct F16(pub(super) u16);
 pub struct BF16(pub(super) u16);
 
 carried! {
-    i8, i8, |x| x, |x| x; i16, i16, |x| x, |x| x; i32, i32, |x| x, |x| x; i64, i64, |x| x, |x| x;
-    u8, u8, |x| x, |x| x; u16, u16, |x| x, |x| x; u32, u32, |x| x, |x| x; u64, u64, |x| x, |x| x;
-    f32, f32, |x| x, |x| x.canonical(); f64, f64, |x| x, |x| x.canonical();
-    F16, f32, |x| cast::widen_f16(x.0), |x| F16(cast::narrow_f16(x.canonical()));
-    BF16, f32, |x| cast::widen_bf16(x.0), |x| BF16(cast::narrow_bf16(x.canonical()));
-    Complex<f32>, Complex<f32>, |x| x, |x| Complex::new(x.re.canonical(), x.im.canonical());
-    Complex<f64>, Complex<f64>, |x| x, |x| Complex::new(x.re.canonical(), x.im.canonical());
+    i8, i8, true, |x| x, |x| x; i16, i16, true, |x| x, |x| x;
+    i32, i32, true, |x| x, |x| x; i64, i64, true, |x| x, |x| x;
+    u8, u8, true, |x| x, |x| x; u16, u16, true, |x| x, |x| x;
+    u32, u32, true, |x| x, |x| x; u64, u64, true, |x| x, |x| x;
+    f32, f32, false, |x| x, |x| x.canonical(); f64, f64, false, |x| x, |x| x.canonical();
+    F16, f32, false, |x| cast::widen_f16(x.0), |x| F16(cast::narrow_f16(x.canonical()));
+    BF16, f32, false, |x| cast::widen_bf16(x.0), |x| BF16(cast::narrow_bf16(x.canonical()));
+    Complex<f32>, Complex<f32>, false, |x| x, |x| Complex::new(x.re.canonical(), x.im.canonical());
+    Complex<f64>, Complex<f64>, false, |x| x, |x| Complex::new(x.re.canonical(), x.im.canonical());
 }
 
 /// Source, result, the number of the line, and threads for it alone.
@@ -182,6 +188,14 @@ where
     lines.result.runs(line, 1, |at, _, _| result += at);
     let from = from.cast::<M>().wrapping_offset(source) as usize;
     let to = to.cast::<M>().wrapping_offset(result) as usize;
+    if (lines.stride, lines.result_stride) == (1, 1) {
+        // As below, with strides that the compiler knows.
+        // SAFETY: as below.
+        let read = |i: usize| unsafe { (*(from as *const M).add(i)).hold() };
+        // SAFETY: as below.
+        let write = |i: usize, value: M::Held| unsafe { *(to as *mut M).add(i) = M::release(value) };
+        return scanned::<O, M>(lines.length, threads, read, write);
+    }
     let read = |i: usize| {
         // SAFETY: `Launch::new` has checked the block.
         unsafe { (*(from as *const M).wrapping_offset(i as isize * lines.stride)).hold() }
@@ -191,24 +205,69 @@ where
         // SAFETY: as above; lines do not overlap in the result, nor parts of one.
         unsafe { *to = M::release(value) };
     };
-    let runs = lines.length.div_ceil(RUN);
-    let mut totals = vec![read(0); runs];
-    let place = totals.as_mut_ptr() as usize;
-    each_part(runs, threads, |part| {
-        // SAFETY: parts are disjoint ranges of the totals.
-        let totals =
-            unsafe { std::slice::from_raw_parts_mut((place as *mut M::Held).add(part.start), part.len()) };
-        total::<O, M::Held>(lines.length, part, totals, read);
-    });
-    scan::<O, M::Held>(&mut totals);
-    let totals = &totals;
-    each_part(runs, threads, |part| spread::<O, M::Held>(lines.length, part, totals, read, write));
+    scanned::<O, M>(lines.length, threads, read, write);
 }
 
-/// Calls `work` with ranges of runs that cover all of them.
-fn each_part(runs: usize, threads: Option<&Threads>, work: impl Fn(Range<usize>) + Sync) {
+/// Scans a line of at least one element.
+#[inline(always)]
+fn scanned<O, M>(
+    length: usize,
+    threads: Option<&Threads>,
+    read: impl Fn(usize) -> M::Held + Sync,
+    write: impl Fn(usize, M::Held) + Sync,
+) where
+    O: Apply2<M::Held>,
+    M: Carried<Held: Send + Sync>,
+{
+    // One total for each run, or for each part of a thread.
+    let step = match (M::ANY_ORDER, threads) {
+        (false, _) => RUN,
+        (true, Some(_)) => PART * RUN,
+        (true, None) => length,
+    };
+    let count = length.div_ceil(step);
+    let mut totals = vec![read(0); count];
+    let place = totals.as_mut_ptr() as usize;
+    if count > 1 {
+        each_part(count, if M::ANY_ORDER { 1 } else { PART }, threads, |part| {
+            // SAFETY: parts are disjoint ranges of the totals.
+            let totals = unsafe {
+                std::slice::from_raw_parts_mut((place as *mut M::Held).add(part.start), part.len())
+            };
+            if M::ANY_ORDER {
+                for (at, total) in part.zip(totals) {
+                    let rest = at * step + 1..((at + 1) * step).min(length);
+                    *total = rest.fold(read(at * step), |sum, i| O::apply(sum, read(i)));
+                }
+            } else {
+                total::<O, M::Held>(length, part, totals, &read);
+            }
+        });
+        scan::<O, M::Held>(&mut totals);
+    }
+    let totals = &totals;
+    each_part(count, if M::ANY_ORDER { 1 } else { PART }, threads, |part| {
+        if !M::ANY_ORDER {
+            return spread::<O, M::Held>(length, part, totals, &read, &write);
+        }
+        for at in part {
+            let mut sum = read(at * step);
+            if at > 0 {
+                sum = O::apply(totals[at - 1], sum);
+            }
+            write(at * step, sum);
+            for i in at * step + 1..((at + 1) * step).min(length) {
+                sum = O::apply(sum, read(i));
+                write(i, sum);
+            }
+        }
+    });
+}
+
+/// Calls `work` with ranges of runs that cover all of them, `grain` at a time.
+fn each_part(runs: usize, grain: usize, threads: Option<&Threads>, work: impl Fn(Range<usize>) + Sync) {
     match threads {
-        Some(threads) => threads.each(runs, PART, work),
+        Some(threads) => threads.each(runs, grain, work),
         None => work(0..runs),
     }
 }

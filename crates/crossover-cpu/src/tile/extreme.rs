@@ -1,4 +1,4 @@
-//! The smallest or largest of rows of floats.
+//! The smallest or largest of rows of floats, and whether any or all of rows of booleans hold.
 //!
 //! `minimum` and `maximum` choose by a total order once NaN is set aside, so the order of combination cannot show. The machine's own
 //! comparison finds the value; NaNs, which it passes over, are looked for two vectors at a time, and the sign of a result of
@@ -7,7 +7,10 @@
 
 use std::ops::BitOr;
 
-use crossover_core::{canonical::LANES, ops::Apply2};
+use crossover_core::{
+    canonical::{CHUNK, LANES},
+    ops::Apply2,
+};
 
 use super::{
     body::{input, output},
@@ -117,6 +120,33 @@ fn extreme<T: Extreme, const MAX: bool, const W: usize>(row: &[T]) -> T {
     if seen != none { wanted } else { other }
 }
 
+/// `rows` rows of `n` booleans, each reduced to whether any of it holds, or all of it.
+///
+/// # Safety
+/// As [`super::reduction::rows`].
+#[inline(always)]
+pub unsafe fn truths<const ANY: bool>(from: *const u8, out: *mut u8, rows: usize, n: usize) {
+    // SAFETY: the caller's contract.
+    let (values, out) = unsafe { (input::<u8>(from, rows * n), output::<u8>(out, rows)) };
+    for (slot, row) in out.iter_mut().zip(values.chunks_exact(n)) {
+        slot.write(truth::<ANY>(row));
+    }
+}
+
+/// Booleans are bytes of 0 or 1.
+#[inline(always)]
+fn truth<const ANY: bool>(row: &[u8]) -> u8 {
+    let fold = |row: &[u8]| match ANY {
+        true => row.iter().fold(0, |found, &x| found | x),
+        false => row.iter().fold(1, |found, &x| found & x),
+    };
+    // The usual length, known to the compiler.
+    match <&[u8; CHUNK]>::try_from(row) {
+        Ok(row) => fold(row),
+        Err(_) => fold(row),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crossover_core::{
@@ -161,6 +191,18 @@ mod tests {
                     })
                     .collect();
                 see(&row);
+            }
+        }
+    }
+
+    #[test]
+    fn one_boolean_decides_for_a_row() {
+        for n in [1, 7, 8, 33, 500, CHUNK] {
+            for at in [0, n / 2, n - 1] {
+                let (mut any, mut all) = (vec![0u8; n], vec![1u8; n]);
+                assert_eq!((truth::<true>(&any), truth::<false>(&all)), (0, 1));
+                (any[at], all[at]) = (1, 0);
+                assert_eq!((truth::<true>(&any), truth::<false>(&all)), (1, 0), "{at} of {n}");
             }
         }
     }

@@ -341,6 +341,12 @@ macro_rules! level {
         }
 
         $(#[$feature])*
+        unsafe fn truths<const ANY: bool>(from: *const u8, out: *mut u8, rows: usize, n: usize) {
+            // SAFETY: see above.
+            unsafe { extreme::truths::<ANY>(from, out, rows, n) }
+        }
+
+        $(#[$feature])*
         unsafe fn columns<O: Apply2<T>, T: Copy>(
             from: *const u8, pitch: isize, sums: *mut u8, rows: usize, n: usize,
         ) {
@@ -441,6 +447,8 @@ macro_rules! level {
         fn rows_of(op: ReduceOp, dtype: DType, n: usize) -> Option<ReduceFn> {
             match (n, op, dtype) {
                 (0..=reduction::SHORT, ..) => by_reduction!(op, dtype, short_rows),
+                (_, ReduceOp::Min, DType::Bool) => Some(truths::<false>),
+                (_, ReduceOp::Max, DType::Bool) => Some(truths::<true>),
                 (_, ReduceOp::Min, DType::F32) => Some(extremes::<ops::minimum::Minimum, f32, false>),
                 (_, ReduceOp::Min, DType::F64) => Some(extremes::<ops::minimum::Minimum, f64, false>),
                 (_, ReduceOp::Max, DType::F32) => Some(extremes::<ops::maximum::Maximum, f32, true>),

@@ -1,5 +1,7 @@
 //! Elementwise functions.
 
+use std::borrow::Cow;
+
 use crossover::{Array, DType, Number, Operand};
 use pyo3::prelude::*;
 
@@ -10,6 +12,27 @@ use crate::{
     values::{Arg, Arr, check_range, pair},
 };
 
+/// Calls `f` with the array that an argument is, or becomes. What is an array already is not held once more.
+fn with_one(x: &Bound<'_, PyAny>, f: impl FnOnce(&Array) -> PyResult<PyArray>) -> PyResult<PyArray> {
+    match x.cast::<PyArray>() {
+        Ok(known) => f(&known.get().0),
+        Err(_) => f(&x.extract::<Arr>()?.0),
+    }
+}
+
+/// As [`with_one`], with a second operand, which may be a number.
+fn with_two(
+    x1: &Bound<'_, PyAny>,
+    x2: &Bound<'_, PyAny>,
+    f: impl FnOnce(&Array, Operand<'_>) -> PyResult<PyArray>,
+) -> PyResult<PyArray> {
+    if let (Ok(left), Ok(right)) = (x1.cast::<PyArray>(), x2.cast::<PyArray>()) {
+        return f(&left.get().0, Operand::from(&right.get().0));
+    }
+    let (left, right) = pair(x1.extract()?, x2.extract()?)?;
+    f(&left, right.operand())
+}
+
 macro_rules! unary {
     ($($name:ident $doc:literal |$x:ident| $body:expr;)*) => {
         $(
@@ -17,13 +40,7 @@ macro_rules! unary {
             #[pyfunction]
             #[pyo3(signature = (x, /))]
             fn $name(x: &Bound<'_, PyAny>) -> PyResult<PyArray> {
-                // What is an array already is not held once more.
-                if let Ok(known) = x.cast::<PyArray>() {
-                    let $x = &known.get().0;
-                    return PyArray::done(building(|| $body));
-                }
-                let $x = &x.extract::<Arr>()?.0;
-                PyArray::done(building(|| $body))
+                with_one(x, |$x| PyArray::done(building(|| $body)))
             }
         )*
 
@@ -32,6 +49,14 @@ macro_rules! unary {
             Ok(())
         }
     };
+}
+
+/// The array, as floats if it is of whole numbers.
+fn floats(x: &Array) -> Cow<'_, Array> {
+    match x.dtype().is_float() || x.dtype().is_complex() {
+        true => Cow::Borrowed(x),
+        false => Cow::Owned(x.astype(DType::F64)),
+    }
 }
 
 /// Rounding leaves integers as they are.
@@ -57,6 +82,7 @@ unary! {
     exp "e to the power of each element.\n\n>>> xo.exp(xo.asarray([0.0, 1.0]))\narray([1.        , 2.71828183])" |x| x.exp();
     exp2 "Two to the power of each element." |x| x.exp2();
     expm1 "e to the power of each element, minus one." |x| x.expm1();
+    fabs "Magnitude of each element, as floats." |x| floats(x).abs();
     floor "Largest whole number not above." |x| rounded(x, Array::floor);
     gelu "Gaussian error linear unit, tanh form." |x| x.gelu();
     gelu_exact "Gaussian error linear unit, exact form." |x| x.gelu_exact();
@@ -73,6 +99,7 @@ unary! {
     real "Real part." |x| x.real();
     reciprocal "One over each element." |x| x.reciprocal();
     relu "The larger of each element and zero." |x| x.relu();
+    rint "Nearest whole number, ties to even, as floats." |x| floats(x).round();
     sigmoid "Logistic function." |x| x.sigmoid();
     sign "-1, 0 or 1 with the sign of each element." |x| x.sign();
     signbit "True where the sign bit is set." |x| x.signbit();
@@ -94,13 +121,7 @@ macro_rules! binary {
             #[pyfunction]
             #[pyo3(signature = (x1, x2, /))]
             fn $name(x1: &Bound<'_, PyAny>, x2: &Bound<'_, PyAny>) -> PyResult<PyArray> {
-                // What are arrays already are not held once more.
-                if let (Ok(left), Ok(right)) = (x1.cast::<PyArray>(), x2.cast::<PyArray>()) {
-                    let ($x, $y) = (&left.get().0, Operand::from(&right.get().0));
-                    return PyArray::done(building(|| $body));
-                }
-                let ($x, other) = pair(x1.extract()?, x2.extract()?)?;
-                PyArray::done(building(|| { let $y = other.operand(); $body }))
+                with_two(x1, x2, |$x, $y| PyArray::done(building(|| $body)))
             }
         )*
 
@@ -122,6 +143,7 @@ binary! {
     copysign "Magnitude of x1 with the sign of x2." |x, y| x.copysign(y);
     cospi "Cosine of pi times the sum, which is not rounded." |x, y| x.cospi(y);
     divide "Quotient." |x, y| x.divide(y);
+    floor_divide "Quotient rounded towards minus infinity; integers divided by zero give 0." |x, y| x.floor_divide(y);
     hypot "Square root of the sum of squares." |x, y| x.hypot(y);
     logaddexp "Logarithm of the sum of exponentials." |x, y| x.logaddexp(y);
     logical_and "True where both are." |x, y| x.logical_and(y);
@@ -183,42 +205,65 @@ pub fn refuse_booleans(op: &str, remedy: &str, dtypes: &[DType]) -> PyResult<()>
 /// The sign flipped.
 #[pyfunction]
 #[pyo3(signature = (x, /))]
-fn negative(x: Arr) -> PyResult<PyArray> {
-    refuse_booleans("negative", "logical_not", &[x.0.dtype()])?;
-    PyArray::done(building(|| x.0.negative()))
+fn negative(x: &Bound<'_, PyAny>) -> PyResult<PyArray> {
+    with_one(x, |x| {
+        refuse_booleans("negative", "logical_not", &[x.dtype()])?;
+        PyArray::done(building(|| x.negative()))
+    })
 }
 
 /// Difference.
 #[pyfunction]
 #[pyo3(signature = (x1, x2, /))]
-fn subtract(x1: Arg, x2: Arg) -> PyResult<PyArray> {
-    let (x1, x2) = pair(x1, x2)?;
-    refuse_booleans("subtract", "bitwise_xor", &[x1.dtype(), x2.kind_of()])?;
-    PyArray::done(building(|| x1.subtract(x2.operand())))
+fn subtract(x1: &Bound<'_, PyAny>, x2: &Bound<'_, PyAny>) -> PyResult<PyArray> {
+    with_two(x1, x2, |x1, x2| {
+        let other = match &x2 {
+            Operand::Array(array) => array.dtype(),
+            Operand::Number(number) => number.default_dtype(),
+        };
+        refuse_booleans("subtract", "bitwise_xor", &[x1.dtype(), other])?;
+        PyArray::done(building(|| x1.subtract(x2)))
+    })
 }
 
-/// Quotient rounded towards minus infinity; integers divided by zero give 0.
+/// Remainder with the sign of the dividend.
+///
+/// >>> xo.fmod(xo.asarray([-7, 7]), xo.asarray([3, -3]))
+/// array([-1,  1])
 #[pyfunction]
 #[pyo3(signature = (x1, x2, /))]
-fn floor_divide(x1: Arg, x2: Arg) -> PyResult<PyArray> {
-    let (x1, x2) = pair(x1, x2)?;
-    PyArray::done(building(|| x1.floor_divide(x2.operand())))
+fn fmod(x1: Arr, x2: Arr) -> PyResult<PyArray> {
+    let (x1, x2) = (&x1.0, &x2.0);
+    PyArray::done(building(|| {
+        // That of Python's has the sign of the divisor, and where both agree they are the same.
+        let rest = x1.remainder(x2);
+        if rest.dtype().is_float() {
+            return x1.abs().remainder(&x2.abs()).copysign(x1);
+        }
+        let differ = match x1.dtype() == x2.dtype() && x1.dtype().is_int() {
+            true => x1.bitwise_xor(x2).less(0),
+            false => x1.less(0).not_equal(&x2.less(0)),
+        };
+        rest.not_equal(0).logical_and(&differ).where_(&rest - x2, &rest)
+    }))
 }
 
 /// x1 to the power of x2.
 #[pyfunction]
 #[pyo3(signature = (x1, x2, /))]
-fn pow(x1: Arg, x2: Arg) -> PyResult<PyArray> {
-    let (x1, x2) = pair(x1, x2)?;
-    if let Arg::Number(Number::Int(power)) = x2
-        && power < 0
-        && x1.dtype().is_int()
-    {
-        let what =
-            format!("integers to the negative power {power} are no integers; convert to a float dtype first");
-        return Err(value_error(what));
-    }
-    PyArray::done(building(|| x1.pow(x2.operand())))
+fn pow(x1: &Bound<'_, PyAny>, x2: &Bound<'_, PyAny>) -> PyResult<PyArray> {
+    with_two(x1, x2, |x1, x2| {
+        if let Operand::Number(Number::Int(power)) = x2
+            && power < 0
+            && x1.dtype().is_int()
+        {
+            let what = format!(
+                "integers to the negative power {power} are no integers; convert to a float dtype first"
+            );
+            return Err(value_error(what));
+        }
+        PyArray::done(building(|| x1.pow(x2)))
+    })
 }
 
 /// Nearest whole number, ties to even; with `decimals`, nearest multiple of that power of ten.
@@ -260,7 +305,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     register_compare(module)?;
     module.add_function(wrap_pyfunction!(negative, module)?)?;
     module.add_function(wrap_pyfunction!(subtract, module)?)?;
-    module.add_function(wrap_pyfunction!(floor_divide, module)?)?;
+    module.add_function(wrap_pyfunction!(fmod, module)?)?;
     module.add_function(wrap_pyfunction!(pow, module)?)?;
     module.add_function(wrap_pyfunction!(round, module)?)?;
     module.add_function(wrap_pyfunction!(clip, module)?)

@@ -1,6 +1,6 @@
 //! Linear algebra: products here go into the main namespace too, the rest into `crossover.linalg`, which names the results.
 
-use crossover::{Array, DType, MatrixNorm, einsum as contract, linalg};
+use crossover::{DType, MatrixNorm, einsum as contract, linalg};
 use pyo3::{
     prelude::*,
     types::{PyString, PyTuple},
@@ -200,7 +200,7 @@ fn lstsq<'py>(py: Python<'py>, a: Arr, b: Arr, rtol: Option<f64>) -> PyResult<Bo
 #[pyfunction]
 fn vector_norm(x: Arr, axis: Axis, keepdims: bool, ord: f64) -> PyResult<PyArray> {
     PyArray::done(building(|| {
-        let (x, axes): (Array, _) = axis.reduce(&x.0, keepdims);
+        let (x, axes) = axis.reduce(&x.0, keepdims);
         x.vector_norm_with(axes, ord)
     }))
 }

@@ -5,6 +5,7 @@ pub mod elementwise;
 mod fft;
 mod linalg;
 mod manipulation;
+mod nan;
 mod nn;
 mod random;
 pub mod reduction;
@@ -19,6 +20,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     fft::register(module)?;
     linalg::register(module)?;
     manipulation::register(module)?;
+    nan::register(module)?;
     nn::register(module)?;
     random::register(module)?;
     reduction::register(module)?;

@@ -1,31 +1,43 @@
 //! Reductions, running sums, and the truth of all or any.
 
+use std::borrow::Cow;
+
 use crossover::Array;
 use pyo3::prelude::*;
 
 use crate::{arguments::Axis, array::PyArray, device::building, dtype::Dt, errors::value_error, values::Arr};
 
 /// An array in a dtype, if one is given. Sums are converted once more after: narrow integers add up in 64 bits on the way.
-fn cast(x: &Array, dtype: Option<Dt>) -> Array {
+fn cast(x: &Array, dtype: Option<Dt>) -> Cow<'_, Array> {
+    match dtype {
+        Some(Dt(dtype)) if dtype != x.dtype() => Cow::Owned(x.astype(dtype)),
+        _ => Cow::Borrowed(x),
+    }
+}
+
+/// As [`cast`], of what has just been computed.
+fn recast(x: Array, dtype: Option<Dt>) -> Array {
     match dtype {
         Some(Dt(dtype)) if dtype != x.dtype() => x.astype(dtype),
-        _ => x.clone(),
+        _ => x,
     }
 }
 
 /// Sum over axes.
 pub fn summed(x: &Array, axis: &Axis, dtype: Option<Dt>, keepdims: bool) -> PyResult<PyArray> {
     PyArray::done(building(|| {
-        let (x, axes) = axis.reduce(&cast(x, dtype), keepdims);
-        cast(&x.sum(axes), dtype)
+        let x = cast(x, dtype);
+        let (x, axes) = axis.reduce(&x, keepdims);
+        recast(x.sum(axes), dtype)
     }))
 }
 
 /// Product over axes.
 pub fn multiplied(x: &Array, axis: &Axis, dtype: Option<Dt>, keepdims: bool) -> PyResult<PyArray> {
     PyArray::done(building(|| {
-        let (x, axes) = axis.reduce(&cast(x, dtype), keepdims);
-        cast(&x.prod(axes), dtype)
+        let x = cast(x, dtype);
+        let (x, axes) = axis.reduce(&x, keepdims);
+        recast(x.prod(axes), dtype)
     }))
 }
 
@@ -158,7 +170,7 @@ fn line(x: &Array, axis: Option<i64>) -> PyResult<i64> {
 #[pyo3(signature = (x, /, *, axis=None, dtype=None, include_initial=false))]
 fn cumulative_sum(x: Arr, axis: Option<i64>, dtype: Option<Dt>, include_initial: bool) -> PyResult<PyArray> {
     let axis = line(&x.0, axis)?;
-    PyArray::done(building(|| cast(&cast(&x.0, dtype).cumulative_sum_with(axis, include_initial), dtype)))
+    PyArray::done(building(|| recast(cast(&x.0, dtype).cumulative_sum_with(axis, include_initial), dtype)))
 }
 
 /// Running product along an axis.
@@ -166,7 +178,7 @@ fn cumulative_sum(x: Arr, axis: Option<i64>, dtype: Option<Dt>, include_initial:
 #[pyo3(signature = (x, /, *, axis=None, dtype=None, include_initial=false))]
 fn cumulative_prod(x: Arr, axis: Option<i64>, dtype: Option<Dt>, include_initial: bool) -> PyResult<PyArray> {
     let axis = line(&x.0, axis)?;
-    PyArray::done(building(|| cast(&cast(&x.0, dtype).cumulative_prod_with(axis, include_initial), dtype)))
+    PyArray::done(building(|| recast(cast(&x.0, dtype).cumulative_prod_with(axis, include_initial), dtype)))
 }
 
 /// Differences of neighbours along an axis, `n` times over.
