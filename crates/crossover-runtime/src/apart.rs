@@ -59,6 +59,10 @@ impl Executor {
         graph: &Graph,
         inputs: &[Vec<Entry>],
     ) -> Result<Option<Arc<Buffer>>> {
+        let is_ours = |(buffer, _): &Entry| Arc::ptr_eq(buffer.machine(), self.machine());
+        if !inputs.iter().flatten().all(is_ours) {
+            return Ok(None);
+        }
         let prepared = self.prepare(graph)?;
         let device = match placement {
             Placement::On(device) => device,

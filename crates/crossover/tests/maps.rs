@@ -213,3 +213,20 @@ fn matrices_that_lie_apart_on_a_device_are_multiplied_where_they_lie() {
         });
     });
 }
+
+#[test]
+fn arrays_of_another_runtime_are_multiplied_too() {
+    let (runtime, _) = apart(1 << 30);
+    let other = Runtime::builder().threads(1).device(Device::Cpu).build().unwrap();
+    let items = other.scope(|| matrices(4, 16));
+    let wanted = other.scope(|| items[3].matmul(&items[3]).to_vec::<f32>()).unwrap();
+    runtime.scope(|| {
+        with_device(Device::Cuda(0), || {
+            let batch = crossover::Batch::new(items.clone());
+            for _ in 0..3 {
+                let products = batch.matmul(&items).unwrap();
+                assert_eq!(products[3].to_vec::<f32>().unwrap(), wanted);
+            }
+        });
+    });
+}

@@ -316,6 +316,7 @@ impl<P: Pieces, F: Fn(P) -> Array> Run<'_, P, F> {
     /// On a device that works by itself: this thread tells it what to do next, and waits only for what the next step needs.
     fn in_turn(&mut self, groups: &[&[usize]], work: &Work<'_, P>) {
         let fetched = self.map.fetched;
+        let wish = if fetched { Wanted::OnHost } else { Wanted::Anywhere };
         let mut following = groups.iter();
         let mut begun: VecDeque<Result<Vec<Stacked>>> = VecDeque::new();
         let mut coming: Vec<Bringing> = Vec::new();
@@ -326,7 +327,7 @@ impl<P: Pieces, F: Fn(P) -> Array> Run<'_, P, F> {
             let whole = match apart {
                 Some(whole) => {
                     following.next();
-                    whole
+                    Ok(whole)
                 }
                 None => {
                     // The next group is on its way to the device before anybody waits for this one.
@@ -336,13 +337,8 @@ impl<P: Pieces, F: Fn(P) -> Array> Run<'_, P, F> {
                         begun.push_back(work.stacked(members));
                     }
                     let stacked = begun.pop_front().unwrap_or_else(|| work.stacked(members));
-                    stacked.and_then(|stacked| work.arrived(stacked)).and_then(|s| {
-                        work.evaluate(
-                            &s,
-                            members.len(),
-                            if fetched { Wanted::OnHost } else { Wanted::Anywhere },
-                        )
-                    })
+                    let arrived = stacked.and_then(|stacked| work.arrived(stacked));
+                    arrived.and_then(|arrived| work.evaluate(&arrived, members.len(), wish))
                 }
             };
             if let (true, Ok(whole)) = (fetched, &whole) {
@@ -494,7 +490,7 @@ impl<P: Pieces> Work<'_, P> {
     }
 
     /// The result of items that are read where they lie; `None` where they have to be put together first.
-    fn apart(&self, members: &[usize]) -> Option<Result<Arc<Buffer>>> {
+    fn apart(&self, members: &[usize]) -> Option<Arc<Buffer>> {
         let runtime = Runtime::current();
         let (placement, graph) = (runtime.placement().ok()?, self.lifted.of(members.len())?);
         if !self.traced.is_bare() || placement == Placement::Host || runtime.machine().is_host_only() {
@@ -507,7 +503,7 @@ impl<P: Pieces> Work<'_, P> {
         let inputs: Vec<Vec<Entry>> = self.traced.pieces().map(list).collect::<Option<_>>()?;
         let evaluated = runtime.executor().evaluate_apart(placement, graph, &inputs);
         // What goes wrong here goes wrong in the usual way too, where it is dealt with.
-        evaluated.ok().flatten().map(Ok)
+        evaluated.ok().flatten()
     }
 }
 
