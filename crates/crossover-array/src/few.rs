@@ -138,13 +138,11 @@ pub(crate) fn find(target: &Arc<Node>, runtime: &Runtime) -> Found {
         return Found::Ready(Ready { prepared, reads });
     }
     let executor = runtime.executor().id();
-    let outline = Outline { executor, steps: SmallVec::new(), values: SmallVec::new() };
+    let mut outline = Outline { executor, steps: SmallVec::new(), values: SmallVec::new() };
     let mut reads = Reads::default();
-    let mut walk = Walk::new(runtime.machine(), Against::Nothing(outline), &mut reads);
-    match (walk.visit(target, false), walk.against) {
-        (Some(Operand::Step(_)), Against::Nothing(outline)) => {
-            Found::Unknown(Box::new(Unknown { outline, reads, place: place(target) }))
-        }
+    let mut walk = Walk::new(runtime.machine(), Against::Nothing(&mut outline), &mut reads);
+    match walk.visit(target, false) {
+        Some(Operand::Step(_)) => Found::Unknown(Box::new(Unknown { outline, reads, place: place(target) })),
         _ => Found::Other,
     }
 }
@@ -266,7 +264,7 @@ enum Against<'a> {
     /// Compares them.
     Known(&'a Outline),
     /// Writes them down.
-    Nothing(Outline),
+    Nothing(&'a mut Outline),
 }
 
 /// A way through everything pending below a node, in the order in which [`crate::eval::extract`] adds it to a graph.
