@@ -6,6 +6,12 @@ use crossover_array::{
     par_iter, random, s,
 };
 
+/// One test at a time: a function that asks for values while it is traced is noticed in the whole process, and others then run item by item.
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 /// Runs a function over many and over each, and compares; the report of the many.
 fn compared(items: Vec<Array>, tolerance: f64, f: impl Fn(Array) -> Array) -> GpuReport {
     let (many, report) = par_iter(items.clone()).gpu_map(&f).run();
@@ -48,6 +54,7 @@ fn all_batched(report: &GpuReport, count: usize) {
 
 #[test]
 fn exact_operations_have_the_same_bits() {
+    let _alone = alone();
     let weights = Array::linspace(0.5, 2.0, 20).astype(DType::F32);
     let order = Array::from([19i64, 0, 3, 3]);
     type Function<'a> = &'a dyn Fn(Array) -> Array;
@@ -86,6 +93,7 @@ fn exact_operations_have_the_same_bits() {
 
 #[test]
 fn products_transforms_and_decompositions_are_within_their_errors() {
+    let _alone = alone();
     let matrix = random::normal::<f32>(&Key::new(99), [12, 7]);
     all_batched(&compared(items(8, &[12, 12]), 1e-5, |x| x.matmul(&x)), 8);
     all_batched(&compared(items(8, &[5, 12]), 1e-5, |x| x.matmul(&matrix)), 8);
@@ -97,6 +105,7 @@ fn products_transforms_and_decompositions_are_within_their_errors() {
 
 #[test]
 fn what_asks_for_values_is_called_for_each_item() {
+    let _alone = alone();
     let report = compared(items(6, &[10]), 0.0, |x| {
         let largest = x.max(()).item::<f32>().unwrap_or(f32::NAN);
         x / largest
@@ -108,6 +117,7 @@ fn what_asks_for_values_is_called_for_each_item() {
 
 #[test]
 fn what_cannot_be_batched_is_called_for_each_item() {
+    let _alone = alone();
     let report = compared(items(6, &[10]), 0.0, |x| {
         let indices = x.argsort(0);
         x.take(&indices, 0)
@@ -123,6 +133,7 @@ fn what_cannot_be_batched_is_called_for_each_item() {
 
 #[test]
 fn ragged_items_are_grouped_and_keep_their_order() {
+    let _alone = alone();
     let ragged: Vec<Array> = (0..50).map(|i| Array::full([1 + i % 4, 3], i as f32)).collect();
     let report = compared(ragged, 0.0, |x| x.sum(0) * 2.0);
     assert_eq!((report.kinds, report.groups, report.batched), (4, 4, 50));
@@ -132,6 +143,7 @@ fn ragged_items_are_grouped_and_keep_their_order() {
 
 #[test]
 fn groups_are_as_large_as_allowed() {
+    let _alone = alone();
     let (results, report) = par_iter(items(50, &[100])).gpu_map(|x| x.exp().sum(())).max_batch_size(16).run();
     assert_eq!((report.groups, report.largest_group, results.len()), (4, 13, 50));
     assert!(results.iter().all(Result::is_ok));
@@ -148,6 +160,7 @@ fn groups_are_as_large_as_allowed() {
 
 #[test]
 fn one_item_that_fails_does_not_take_the_others_with_it() {
+    let _alone = alone();
     let mut list = items(5, &[3, 3]);
     list[2] = Array::zeros::<f32>([3, 3]);
     list[4] = Array::from([1.0f32, 2.0]) + Array::from([1.0f32, 2.0, 3.0]);
@@ -169,6 +182,7 @@ fn one_item_that_fails_does_not_take_the_others_with_it() {
 
 #[test]
 fn an_empty_list_has_an_empty_result() {
+    let _alone = alone();
     let (results, report) = par_iter(Vec::<Array>::new()).gpu_map(|x| x.exp()).run();
     assert!(results.is_empty() && report.kinds == 0);
     assert!(Batch::new(vec![]).matmul(&[]).unwrap().is_empty());
@@ -177,6 +191,7 @@ fn an_empty_list_has_an_empty_result() {
 
 #[test]
 fn pairs_and_triples_travel_together() {
+    let _alone = alone();
     let triples: Vec<(Array, Array, Array)> =
         items(6, &[4]).into_iter().zip(items(6, &[4])).map(|(a, b)| (a, b, Array::scalar(2.0f32))).collect();
     let sums = par_iter(triples.clone()).gpu_map(|(a, b, c)| a + b * c).collect().unwrap();
@@ -189,6 +204,7 @@ fn pairs_and_triples_travel_together() {
 
 #[test]
 fn items_that_are_views_or_pending_are_computed() {
+    let _alone = alone();
     let whole = random::normal::<f32>(&Key::new(3), [8, 30]);
     let views: Vec<Array> = (0..8).map(|i| whole.slice(s![i, ..; 3])).collect();
     all_batched(&compared(views, 0.0, |x| x.cumulative_sum(0)), 8);
@@ -198,6 +214,7 @@ fn items_that_are_views_or_pending_are_computed() {
 
 #[test]
 fn batches_count_what_they_do() {
+    let _alone = alone();
     let matrices = items(10, &[16, 16]);
     let batch = Batch::new(matrices.clone()).max_batch_size(4);
     let products = batch.matmul(&matrices).unwrap();

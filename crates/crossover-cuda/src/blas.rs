@@ -17,12 +17,16 @@ use std::{
 
 use crossover_core::DType;
 use crossover_plan::kernel::Activation;
-use libloading::Library;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use crate::{
-    Error, Gpu, Result, blocks::Blocks, budget::Budget, calls::product::OwnProduct, library, queue::Lane,
+    Error, Gpu, Result,
+    blocks::Blocks,
+    budget::Budget,
+    calls::product::OwnProduct,
+    library::{self, Opened},
+    queue::Lane,
 };
 
 const LIBRARY: &str = "libcublasLt";
@@ -120,7 +124,7 @@ pub(crate) struct Blas {
     /// Whether algorithms are tried; otherwise the library's first is used, and results do not hang on times.
     tries: bool,
     /// Keeps the functions valid.
-    _library: Library,
+    _library: Opened,
 }
 
 // SAFETY: cuBLASLt handles may be used from several threads; descriptions are only read once they are made.
@@ -311,19 +315,12 @@ impl Drop for Delay<'_> {
 impl Blas {
     /// Finds and opens the library; a device must be current.
     pub(crate) fn open(tries: bool) -> Result<Blas> {
-        let mut last = "no candidates".to_string();
-        for candidate in library::candidates(LIBRARY, "CROSSOVER_CUBLASLT") {
-            // SAFETY: loading cuBLASLt runs its initialisers, which have no preconditions.
-            match unsafe { Library::new(&candidate) } {
-                Ok(library) => return Blas::resolve(library, tries),
-                Err(error) => last = error.to_string(),
-            }
-        }
-        Err(Error::Library { library: LIBRARY, why: format!("not found; the last answer was: {last}") })
+        // SAFETY: loading cuBLASLt runs its initialisers, which have no preconditions.
+        Blas::resolve(unsafe { library::open(LIBRARY, "CROSSOVER_CUBLASLT") }?, tries)
     }
 
-    fn resolve(library: Library, tries: bool) -> Result<Blas> {
-        fn symbol<T: Copy>(library: &Library, name: &'static str) -> Result<T> {
+    fn resolve(library: Opened, tries: bool) -> Result<Blas> {
+        fn symbol<T: Copy>(library: &Opened, name: &'static str) -> Result<T> {
             // SAFETY: every use below names a function of cublasLt.h and gives it the type declared there.
             let found = unsafe { library.get::<T>(name.as_bytes()) };
             found.map(|f| *f).map_err(|_| Error::Symbol { library: LIBRARY, symbol: name })

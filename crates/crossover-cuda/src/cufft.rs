@@ -11,13 +11,12 @@ use std::{
     sync::Arc,
 };
 
-use libloading::Library;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use crate::{
     Error, Gpu, Result,
-    library::{self, symbol},
+    library::{self, Opened, symbol},
     queue::Lane,
 };
 
@@ -111,7 +110,7 @@ pub(crate) struct Fft {
     functions: Functions,
     known: Mutex<FxHashMap<Shape, Arc<Plan>>>,
     /// Keeps the functions valid; never closed while plans exist, since a device is never dropped before them.
-    _library: Library,
+    _library: Opened,
 }
 
 impl std::fmt::Debug for Fft {

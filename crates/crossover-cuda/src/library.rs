@@ -5,22 +5,28 @@
 
 #![allow(unsafe_code)]
 
-use std::path::{Path, PathBuf};
+use std::{
+    mem::ManuallyDrop,
+    path::{Path, PathBuf},
+};
 
 use libloading::Library;
 
 use crate::{Error, Result};
 
+/// A library that stays open until the process ends. The end takes libraries apart by itself, and one that a thread closes at that moment crashes.
+pub(crate) type Opened = ManuallyDrop<Library>;
+
 /// Finds and opens a library.
 ///
 /// # Safety
 /// Its initialisers must have no preconditions.
-pub(crate) unsafe fn open(stem: &'static str, variable: &str) -> Result<Library> {
+pub(crate) unsafe fn open(stem: &'static str, variable: &str) -> Result<Opened> {
     let mut last = "no candidates".to_string();
     for candidate in candidates(stem, variable) {
         // SAFETY: the caller's contract.
         match unsafe { Library::new(&candidate) } {
-            Ok(library) => return Ok(library),
+            Ok(library) => return Ok(Opened::new(library)),
             Err(error) => last = error.to_string(),
         }
     }

@@ -12,7 +12,10 @@ use std::{
 
 use libloading::Library;
 
-use crate::{Error, Result, library};
+use crate::{
+    Error, Result,
+    library::{self, Opened},
+};
 
 const LIBRARY: &str = "libnvidia-ml";
 
@@ -62,7 +65,7 @@ struct Nvml {
     memory: unsafe extern "C" fn(Handle, *mut Memory) -> c_int,
     temperature: unsafe extern "C" fn(Handle, c_uint, *mut c_uint) -> c_int,
     power: unsafe extern "C" fn(Handle, *mut c_uint) -> c_int,
-    _library: Library,
+    _library: Opened,
 }
 
 impl Nvml {
@@ -76,7 +79,7 @@ impl Nvml {
         for candidate in candidates {
             // SAFETY: loading the library runs its initialisers, which have no preconditions.
             match unsafe { Library::new(&candidate) } {
-                Ok(library) => return Nvml::resolve(library),
+                Ok(library) => return Nvml::resolve(Opened::new(library)),
                 Err(error) => last = error.to_string(),
             }
         }
@@ -86,7 +89,7 @@ impl Nvml {
         })
     }
 
-    fn resolve(library: Library) -> Result<Nvml> {
+    fn resolve(library: Opened) -> Result<Nvml> {
         // SAFETY: each name is that of a function of nvml.h with the type of its field, and the library stays open beside them.
         let nvml = unsafe {
             let init: unsafe extern "C" fn() -> c_int = library::symbol(&library, LIBRARY, "nvmlInit_v2")?;

@@ -14,7 +14,10 @@ use std::{
 use crossover_codegen::NVRTC_FLAGS;
 use libloading::Library;
 
-use crate::{Error, Result, library};
+use crate::{
+    Error, Result,
+    library::{self, Opened},
+};
 
 /// The first version that knows `--minimal`.
 const MINIMAL: (i32, i32) = (12, 4);
@@ -45,16 +48,16 @@ pub struct Nvrtc {
     version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> Status,
     error_string: unsafe extern "C" fn(Status) -> *const c_char,
     /// Keeps the functions above valid.
-    _library: Library,
-    _builtins: Vec<Library>,
+    _library: Opened,
+    _builtins: Vec<Opened>,
 }
 
 /// What NVRTC opens by its bare name at the first compilation. Python wheels have it beside the compiler, where nobody
 /// looks for it; once open, it is found.
-fn builtins(folder: &Path) -> Vec<Library> {
+fn builtins(folder: &Path) -> Vec<Opened> {
     let beside = library::libraries(folder, "libnvrtc-builtins").into_iter();
     // SAFETY: loading it runs its initialisers, which have no preconditions.
-    beside.filter_map(|path| unsafe { Library::new(path) }.ok()).collect()
+    beside.filter_map(|path| unsafe { Library::new(path) }.ok().map(Opened::new)).collect()
 }
 
 impl Nvrtc {
@@ -66,7 +69,7 @@ impl Nvrtc {
             match unsafe { Library::new(&candidate) } {
                 Ok(library) => {
                     let beside = candidate.parent().map(builtins).unwrap_or_default();
-                    return Nvrtc::resolve(library, beside, candidate.display().to_string());
+                    return Nvrtc::resolve(Opened::new(library), beside, candidate.display().to_string());
                 }
                 Err(error) => why.push(error.to_string()),
             }
@@ -76,7 +79,7 @@ impl Nvrtc {
         Err(Error::Library { library: LIBRARY, why })
     }
 
-    fn resolve(library: Library, builtins: Vec<Library>, found: String) -> Result<Nvrtc> {
+    fn resolve(library: Opened, builtins: Vec<Opened>, found: String) -> Result<Nvrtc> {
         fn symbol<T: Copy>(library: &Library, name: &'static str) -> Result<T> {
             // SAFETY: every use below names a function of nvrtc.h and gives it the type declared there.
             let found = unsafe { library.get::<T>(name.as_bytes()) };

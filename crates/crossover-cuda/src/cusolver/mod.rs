@@ -15,13 +15,12 @@ use std::{
 };
 
 use crossover_core::DType;
-use libloading::Library;
 use parking_lot::Mutex;
 
 use self::functions::Functions;
 use crate::{
     Error, Gpu, Result,
-    library::{self, symbol},
+    library::{self, Opened, symbol},
     queue::Lane,
 };
 
@@ -39,7 +38,7 @@ pub(crate) struct Solver {
     /// A handle serves one thread at a time.
     handle: Mutex<Handles>,
     /// Keeps the functions valid.
-    _library: Library,
+    _library: Opened,
 }
 
 struct Handles {
