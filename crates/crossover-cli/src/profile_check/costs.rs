@@ -224,12 +224,13 @@ fn each_of<T>(count: u32, mut call: impl FnMut() -> T) -> f64 {
 fn compared(run: &mut dyn FnMut(usize) -> Result<f64>, rounds: usize) -> Result<(usize, [f64; 5])> {
     /// Of what takes longer, in seconds, a few calls must do.
     const LONG: f64 = 0.5;
-    // Compilers, trials and sequences are over before anything counts.
-    let warm = Instant::now();
-    let mut first = run(1)?;
-    // The shortest: one that was disturbed would make a batch of a single call, and the first call of a session is always timed.
-    while warm.elapsed().as_secs_f64() < 0.3 {
+    /// Calls before anything counts, unless they are long: compilers, trials and sequences are over then.
+    const WARM: usize = 12;
+    // The shortest: one that waited for a compiler would make a batch of a single call, and the first call of a session is always timed.
+    let (warm, mut first, mut calls) = (Instant::now(), f64::INFINITY, 0);
+    while warm.elapsed().as_secs_f64() < 0.3 || (calls < WARM && warm.elapsed().as_secs_f64() < 10.0 * LONG) {
         first = first.min(run(1)?);
+        calls += 1;
     }
     let count = ((BATCH / first.max(1e-9)) as usize).clamp(1, 20_000);
     let rounds = if first > LONG { rounds.min(5) } else { rounds };
