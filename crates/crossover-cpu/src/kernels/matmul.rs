@@ -107,16 +107,19 @@ impl MatMul {
     /// adapts the order of its sums to the shape it is given, so the blocks do not depend on the number of threads.
     fn each_block(&self, f: impl Fn(usize, Range<usize>, Range<usize>) + Sync) {
         let work = self.m * self.n * self.k.max(1);
-        let (rows, columns) = match work {
-            ..=ALONE => (self.m, self.n),
-            ..=BANDS => (self.m.div_ceil(4).next_multiple_of(16), self.n),
-            _ => (ROWS, COLUMNS),
+        let (rows, columns) = if work <= ALONE {
+            (self.m, self.n)
+        } else if work <= BANDS {
+            (self.m.div_ceil(4).next_multiple_of(16), self.n)
+        } else {
+            (ROWS, COLUMNS)
         };
         let (across, down) = (self.n.div_ceil(columns), self.m.div_ceil(rows));
         let blocks = self.batches * across * down;
-        let grain = match work {
-            ..=ALONE => blocks.div_ceil(4 * self.threads.count()).max(ALONE / 2 / work.max(1)).max(1),
-            _ => 1,
+        let grain = if work <= ALONE {
+            blocks.div_ceil(4 * self.threads.count()).max(ALONE / 2 / work.max(1)).max(1)
+        } else {
+            1
         };
         let part = |at: usize, step: usize, end: usize| at * step..(at * step + step).min(end);
         self.threads.each(blocks, grain, |range| {
