@@ -238,11 +238,11 @@ fn fmod(x1: Arr, x2: Arr) -> PyResult<PyArray> {
         // That of Python's has the sign of the divisor, and where both agree they are the same.
         let rest = x1.remainder(x2);
         if rest.dtype().is_float() {
-            return x1.abs().remainder(&x2.abs()).copysign(x1);
+            return x1.abs().remainder(x2.abs()).copysign(x1);
         }
         let differ = match x1.dtype() == x2.dtype() && x1.dtype().is_int() {
             true => x1.bitwise_xor(x2).less(0),
-            false => x1.less(0).not_equal(&x2.less(0)),
+            false => x1.less(0).not_equal(x2.less(0)),
         };
         rest.not_equal(0).logical_and(&differ).where_(&rest - x2, &rest)
     }))

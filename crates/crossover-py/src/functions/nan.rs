@@ -41,7 +41,7 @@ fn extreme(a: &Array, axis: &Axis, end: f64, find: fn(&Array, Axes) -> Array) ->
     PyArray::done(building(|| {
         let (x, axes) = axis.reduce(a, false);
         let Some((found, lost)) = without_nan(&x, end) else { return find(&x, axes) };
-        lost.all(axes.clone()).where_(f64::NAN, &find(&found, axes))
+        lost.all(axes.clone()).where_(f64::NAN, find(&found, axes))
     }))
 }
 
