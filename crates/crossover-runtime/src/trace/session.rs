@@ -360,7 +360,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::trace::{self, Moment, Timing, clock};
+    use crate::trace::{self, Moment, Timing};
 
     /// What this thread recorded; other tests run beside it.
     fn mine(recording: &Seen, prefix: &str) -> Vec<usize> {
@@ -390,7 +390,7 @@ mod tests {
         };
         let drafts = vec![draft("third", 3, 2), draft("first", 1, 0), draft("second", 2, 5)];
         let tracks = vec![Track::Thread("a".into()), Track::Thread("b".into())];
-        let gathering = Gathering { scale: Scale::since(clock::now()), tracks, drafts, lost: 0 };
+        let gathering = Gathering { scale: Scale::since(Pair::now()), tracks, drafts, lost: 0 };
         let names: Vec<_> = gathering.finish().1.iter().map(|span| span.name.as_str().to_string()).collect();
         assert_eq!(names, ["first", "second", "third"]);
     }
