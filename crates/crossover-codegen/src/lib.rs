@@ -33,6 +33,7 @@ mod writer;
 
 pub use element::{Words, element, elements};
 pub use functions::{cast_functions, op_functions};
+pub use map::STREAMED;
 pub use source::{Argument, Launch, Source};
 
 use crossover_plan::kernel::{Fused, Kind};

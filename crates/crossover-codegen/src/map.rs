@@ -1,6 +1,7 @@
 //! Map kernels: one point at a time, in accesses of 16 bytes where the layout allows.
 
-use crossover_core::DType;
+mod shape;
+
 use crossover_plan::kernel::{Extent, Fused, StepOp, Window};
 
 use crate::{
@@ -12,9 +13,8 @@ use crate::{
     stages,
     steps::Point,
 };
-
-/// Loads in flight per thread, in bytes, that keep the memory system busy: 48 KiB per multiprocessor of 2048 threads.
-const IN_FLIGHT: usize = 32;
+pub use shape::STREAMED;
+use shape::{RESIDENT_APART, Shape, braids, taken};
 
 /// Threads per block: small blocks come and go smoothly, so that loads of one hide behind the arithmetic of others.
 pub(crate) const THREADS: u32 = 128;
@@ -22,16 +22,6 @@ pub(crate) const THREADS: u32 = 128;
 /// Steps up to which a kernel is expected to run with the registers that so many resident blocks leave: 40.
 const LIGHT: usize = 4;
 const RESIDENT: u32 = 12;
-
-/// How many points a thread takes at once.
-struct Shape {
-    /// Neighbours along the last axis, moved together.
-    vector: usize,
-    /// Groups of neighbours per thread and iteration.
-    unroll: usize,
-    /// Whether no group ends past the last point.
-    whole: bool,
-}
 
 /// The source of a Map kernel, or of any kernel with nothing to reduce.
 pub(crate) fn source(kernel: &Fused, flat: &Flat) -> Source {
@@ -46,28 +36,34 @@ pub(crate) fn source(kernel: &Fused, flat: &Flat) -> Source {
     let (steps, fixed) = split(kernel, &roots, &uniform);
     let loads: Vec<usize> = stages::loads(kernel, &steps).into_iter().filter(|&l| !uniform[l]).collect();
     let shape = Shape::choose(kernel, flat, &loads, &stores);
-    let block = THREADS as usize * shape.unroll;
-    let count = flat.size();
+    // Groups that lie apart are found by the place of the first.
+    let (block, count) = match shape.apart {
+        true => (THREADS as usize, flat.size() / shape.unroll),
+        false => (THREADS as usize * shape.unroll, flat.size()),
+    };
 
     // Short programs fit few registers, and more threads then hide more of what each waits for.
     let is_light = |id: &usize| kernel.steps[*id].dtype.size() <= 4;
     if steps.len() <= LIGHT && steps.iter().all(is_light) {
-        entry.resident = Some(RESIDENT);
+        entry.resident = Some(if shape.apart { RESIDENT_APART } else { RESIDENT });
     }
     write_fixed(&mut entry, &fixed);
     let total = entry.index("count", count);
-    let (v, u) = (shape.vector, shape.unroll);
+    let v = shape.vector;
     let scaled = if v == 1 { "group".to_string() } else { format!("group * {v}") };
     entry.body.open(format!(
         "for (index_t group = (index_t)blockIdx.x * {block} + threadIdx.x; {scaled} < {total}; \
          group += (index_t)gridDim.x * {block})"
     ));
+    if shape.apart {
+        entry.body.line(format!("const index_t i = {scaled};"));
+        let axes: Vec<usize> = (0..flat.axes.len()).collect();
+        entry.split(&axes, 'x', "i");
+    }
     write_reads(&mut entry, &shape, &loads);
-    entry.body.unrolled("u", u);
     let at = open_point(&mut entry, &shape);
     write_points(&mut entry, &shape, &steps, &loads, &stores, &at);
-    entry.body.close();
-    entry.body.close();
+    close_point(&mut entry, &shape);
     entry.body.close();
 
     let comment =
@@ -106,27 +102,6 @@ fn split(kernel: &Fused, roots: &[usize], uniform: &[bool]) -> (Vec<usize>, Vec<
     (0..kernel.steps.len()).filter(|&id| wanted[id]).partition(|&id| !fixed[id])
 }
 
-/// A load whose entries are looked up.
-struct Taken {
-    /// The load.
-    from: usize,
-    /// The load that says which entry.
-    at: usize,
-    /// Elements between entries, and their number.
-    stride: usize,
-    length: usize,
-}
-
-/// The loads of a kernel whose entries are looked up.
-fn taken(kernel: &Fused) -> impl Iterator<Item = Taken> + '_ {
-    kernel.steps.iter().filter_map(|step| match step.op {
-        StepOp::Take { from, at, stride, length } => {
-            Some(Taken { from: from as usize, at: at as usize, stride, length })
-        }
-        _ => None,
-    })
-}
-
 fn write_fixed(entry: &mut Entry<'_>, fixed: &[usize]) {
     let pointers: Vec<String> = (0..entry.kernel.loads.len()).map(|l| format!("in{l}[0]")).collect();
     for load in stages::loads(entry.kernel, fixed) {
@@ -146,22 +121,27 @@ fn write_reads(entry: &mut Entry<'_>, shape: &Shape, loads: &[usize]) {
         let kind = memory_type(entry.kernel.loads[load].dtype);
         entry.uses.dtype(entry.kernel.loads[load].dtype);
         let kind = if shape.packs(&entry.flat.loads[load]) { shape.pack(kind) } else { kind.to_string() };
-        entry.body.line(format!("{kind} m{load}[{}];", shape.unroll));
+        let many = if shape.shares(load) { String::new() } else { format!("[{}]", shape.unroll) };
+        entry.body.line(format!("{kind} m{load}{many};"));
+    }
+    let (shared, own): (Vec<usize>, Vec<usize>) = loads.iter().copied().partition(|&load| shape.shares(load));
+    let at: Vec<(usize, String)> =
+        (0..entry.flat.axes.len()).map(|axis| (axis, format!("x{axis}"))).collect();
+    for load in shared {
+        write_read(entry, shape, load, &at);
     }
     // Entries are looked up once it is known for the whole iteration which.
     let (entries, plain): (Vec<usize>, Vec<usize>) =
-        loads.iter().copied().partition(|&load| taken(entry.kernel).any(|take| take.from == load));
+        own.into_iter().partition(|&load| taken(entry.kernel).any(|take| take.from == load));
     for loads in [plain, entries] {
         if loads.is_empty() {
             continue;
         }
-        entry.body.unrolled("u", shape.unroll);
         let at = open_point(entry, shape);
         for load in loads {
             write_read(entry, shape, load, &at);
         }
-        entry.body.close();
-        entry.body.close();
+        close_point(entry, shape);
     }
 }
 
@@ -173,7 +153,7 @@ fn write_read(entry: &mut Entry<'_>, shape: &Shape, load: usize, at: &[(usize, S
     if let Some(take) = taken(kernel).find(|take| take.from == load) {
         entry.uses.section(Section::Entry);
         let is_fixed = entry.flat.loads[take.at].strides.iter().all(|&s| s == 0);
-        let which = if is_fixed { format!("{}[0]", entry.load(take.at)) } else { format!("m{}[u]", take.at) };
+        let which = if is_fixed { format!("{}[0]", entry.load(take.at)) } else { shape.held(take.at) };
         let length = entry.index(format!("in{load}_length"), take.length);
         let stride = entry.index(format!("in{load}_entry"), take.stride);
         pointer = format!("{pointer} + xo_entry({which}, {length}) * {stride}");
@@ -187,11 +167,18 @@ fn write_read(entry: &mut Entry<'_>, shape: &Shape, load: usize, at: &[(usize, S
     } else {
         format!("{pointer}[{offset}]")
     };
-    entry.body.line(format!("m{load}[u] = {value};"));
+    entry.body.line(format!("{} = {value};", shape.held(load)));
 }
 
-/// Opens the scope of group `u` of this iteration and declares its coordinates.
+/// Opens the loop over the groups of this iteration and declares the coordinates of group `u`.
 fn open_point(entry: &mut Entry<'_>, shape: &Shape) -> Vec<(usize, String)> {
+    entry.body.unrolled("u", shape.unroll);
+    if shape.apart {
+        entry.body.line(format!("const index_t y0 = x0 * {} + u;", shape.unroll));
+        return (0..entry.flat.axes.len())
+            .map(|axis| (axis, if axis == 0 { "y0".to_string() } else { format!("x{axis}") }))
+            .collect();
+    }
     let group = if shape.unroll == 1 { "group".to_string() } else { format!("group + u * {THREADS}") };
     let first = match (shape.vector, shape.unroll) {
         (1, _) => group,
@@ -202,6 +189,13 @@ fn open_point(entry: &mut Entry<'_>, shape: &Shape) -> Vec<(usize, String)> {
     entry.body.open("if (i < count)");
     let axes: Vec<usize> = (0..entry.flat.axes.len()).collect();
     entry.split(&axes, 'x', "i")
+}
+
+fn close_point(entry: &mut Entry<'_>, shape: &Shape) {
+    if !shape.apart {
+        entry.body.close();
+    }
+    entry.body.close();
 }
 
 fn write_points(
@@ -215,8 +209,8 @@ fn write_points(
     let v = shape.vector;
     let packed: Vec<bool> = entry.flat.loads.iter().map(|w| shape.packs(w)).collect();
     let element = |load: usize| match loads.contains(&load) {
-        true if packed[load] => format!("m{load}[u].v[k]"),
-        true => format!("m{load}[u]"),
+        true if packed[load] => format!("{}.v[k]", shape.held(load)),
+        true => shape.held(load),
         false => format!("in{load}[0]"),
     };
     let braids = braids(entry.kernel, entry.flat, stores);
@@ -224,6 +218,9 @@ fn write_points(
         for braid in &braids {
             let dtype = entry.kernel.stores[braid[0]].dtype;
             entry.uses.section(Section::Pack);
+            if shape.streams {
+                entry.uses.section(Section::Stream);
+            }
             entry.uses.dtype(dtype);
             let width = v * braid.len();
             entry.body.line(format!("xo_pack<{}, {width}> w{};", memory_type(dtype), braid[0]));
@@ -274,7 +271,8 @@ fn write_points(
                 (left, _) => format!("({left}) * {strands}"),
             };
             let width = v * strands;
-            entry.body.line(format!("xo_write<{width}>({pointer} + {offset}, w{store}, {left});"));
+            let write = if shape.streams { "xo_stream" } else { "xo_write" };
+            entry.body.line(format!("{write}<{width}>({pointer} + {offset}, w{store}, {left});"));
         }
         return;
     }
@@ -290,100 +288,4 @@ fn write_points(
 /// Whether computed neighbours are rounded to 16 bits together.
 fn settles(entry: &mut Entry<'_>, braid: &[usize], vector: usize) -> bool {
     braid.len() == 1 && vector.is_multiple_of(2) && entry.settles(braid[0])
-}
-
-/// Stores that together write every element of a stretch of memory in turn, such as sines and cosines side by side;
-/// any other store is alone. In order of the elements.
-fn braids(kernel: &Fused, flat: &Flat, stores: &[usize]) -> Vec<Vec<usize>> {
-    let mut left = stores.to_vec();
-    let mut out = Vec::new();
-    while let Some(&head) = left.first() {
-        let (store, window) = (&kernel.stores[head], &flat.stores[head]);
-        let strands = window.strides.last().copied().unwrap_or(0);
-        let alike = |i: usize| {
-            let other = &kernel.stores[i];
-            let same = other.buffer == store.buffer && other.dtype == store.dtype;
-            same && flat.stores[i].strides == window.strides
-        };
-        let mut braid: Vec<usize> = left.iter().copied().filter(|&i| alike(i)).collect();
-        braid.sort_by_key(|&i| flat.stores[i].offset);
-        let first = flat.stores[braid[0]].offset;
-        let in_turn = braid.iter().enumerate().all(|(strand, &i)| flat.stores[i].offset == first + strand);
-        if !(strands == 2 || strands == 4) || braid.len() != strands as usize || !in_turn {
-            braid = vec![head];
-        }
-        left.retain(|i| !braid.contains(i));
-        out.push(braid);
-    }
-    out
-}
-
-impl Shape {
-    fn choose(kernel: &Fused, flat: &Flat, loads: &[usize], stores: &[usize]) -> Shape {
-        let dtypes: Vec<DType> = (loads.iter().map(|&l| kernel.loads[l].dtype))
-            .chain(stores.iter().map(|&s| kernel.stores[s].dtype))
-            .collect();
-        let smallest = dtypes.iter().map(|d| d.size()).min().unwrap_or(4);
-        let largest = dtypes.iter().map(|d| d.size()).max().unwrap_or(4);
-        // At most 64 bytes of one operand per group: wider groups cost registers and gain nothing.
-        let vector = (16 / smallest).min(64 / largest).max(1);
-        // Neighbours of a braid are stored by one access of 16 bytes: a warp then writes whole stretches of memory.
-        let strands = braids(kernel, flat, stores).iter().map(Vec::len).max().unwrap_or(1);
-        let vector = if vector / strands > 1 { vector / strands } else { vector };
-        let fits = vector > 1 && aligned(kernel, flat, loads, stores, vector);
-        let vector = if fits { vector } else { 1 };
-        let bytes: usize = loads.iter().map(|&l| kernel.loads[l].dtype.size() * vector).sum();
-        // Operands that are read again and again cost little; threads then need more to do.
-        let fresh = loads.iter().any(|&l| flat.loads[l].strides.iter().all(|&s| s != 0))
-            || taken(kernel).next().is_some();
-        let most = if fits && fresh { 2 } else { 4 };
-        let unroll = (IN_FLIGHT / bytes.max(1)).clamp(if fresh { 1 } else { most }, most);
-        // Which entry is known only after another load: others must be on their way meanwhile.
-        let unroll = if taken(kernel).next().is_some() { unroll.max(2) } else { unroll };
-        let whole = flat.size().is_multiple_of(vector);
-        Shape { vector, unroll: if loads.is_empty() { 1 } else { unroll }, whole }
-    }
-
-    /// Whether a load is moved as a pack; others are the same for all neighbours of a group.
-    fn packs(&self, window: &Window) -> bool {
-        self.vector > 1 && window.strides.last() == Some(&1)
-    }
-
-    fn pack(&self, kind: &str) -> String {
-        format!("xo_pack<{kind}, {}>", self.vector)
-    }
-
-    /// Elements left at a group: a row of several axes is always whole groups.
-    fn left(&self, flat: &Flat) -> String {
-        if self.whole || flat.axes.len() > 1 { self.vector.to_string() } else { "count - i".to_string() }
-    }
-}
-
-/// Whether every operand can be moved in groups of `vector` neighbours at aligned addresses.
-///
-/// Blocks of memory are aligned to 64 bytes, so offsets and strides decide alone.
-fn aligned(kernel: &Fused, flat: &Flat, loads: &[usize], stores: &[usize], vector: usize) -> bool {
-    let Some(last) = flat.axes.len().checked_sub(1) else { return false };
-    if last > 0 && !flat.axes[last].length.is_multiple_of(vector) {
-        return false;
-    }
-    // Neighbours belong to one entry, and entries start at aligned addresses.
-    let alike = |take: Taken| {
-        let unit = (16 / kernel.loads[take.from].dtype.size()).clamp(1, vector);
-        flat.loads[take.at].strides[last] == 0 && take.stride.is_multiple_of(unit)
-    };
-    if !taken(kernel).all(alike) {
-        return false;
-    }
-    let whole = |window: &Window, size: usize, strands: usize| {
-        let unit = (16 / size).clamp(1, vector * strands);
-        let rest = window.strides[..last].iter().all(|s| s.unsigned_abs().is_multiple_of(unit));
-        window.strides[last] == strands as isize && rest && window.offset.is_multiple_of(unit)
-    };
-    loads
-        .iter()
-        .all(|&l| flat.loads[l].strides[last] == 0 || whole(&flat.loads[l], kernel.loads[l].dtype.size(), 1))
-        && braids(kernel, flat, stores)
-            .iter()
-            .all(|braid| whole(&flat.stores[braid[0]], kernel.stores[braid[0]].dtype.size(), braid.len()))
 }

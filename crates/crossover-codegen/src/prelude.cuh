@@ -280,6 +280,22 @@ __device__ __forceinline__ void xo_write(T* to, const xo_pack<T, V>& pack, index
     }
 }
 
+// == stream ==
+// As xo_write, for what nobody is about to read: it leaves the cache before anything else does.
+template <int V, typename T>
+__device__ __forceinline__ void xo_stream(T* to, const xo_pack<T, V>& pack, index_t left) {
+#ifdef __CUDA_ARCH__
+    if (left >= V && sizeof(pack) % 16 == 0) {
+        #pragma unroll
+        for (int k = 0; k < (int)sizeof(pack) / 16; ++k) {
+            __stcs(reinterpret_cast<uint4*>(to) + k, reinterpret_cast<const uint4*>(&pack)[k]);
+        }
+        return;
+    }
+#endif
+    xo_write<V>(to, pack, left);
+}
+
 // == entry ==
 // The number of an entry that is looked up; what lies outside counts as the nearest inside.
 __device__ __forceinline__ index_t xo_entry(long long at, index_t length) {

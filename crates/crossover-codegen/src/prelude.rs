@@ -16,6 +16,7 @@ pub(crate) enum Section {
     Apart,
     Philox,
     Pack,
+    Stream,
     Entry,
     Table,
     Arg,
@@ -27,7 +28,7 @@ pub(crate) enum Section {
 const FILE: &str = concat!(include_str!("prelude.cuh"), "\n", include_str!("reductions.cuh"));
 
 impl Section {
-    const ALL: [Section; 18] = [
+    const ALL: [Section; 19] = [
         Section::Start,
         Section::Quotient,
         Section::Divide,
@@ -41,6 +42,7 @@ impl Section {
         Section::Apart,
         Section::Philox,
         Section::Pack,
+        Section::Stream,
         Section::Entry,
         Section::Table,
         Section::Arg,
@@ -64,6 +66,7 @@ impl Section {
             Section::Apart => "// == apart ==\n",
             Section::Philox => "// == philox ==\n",
             Section::Pack => "// == pack ==\n",
+            Section::Stream => "// == stream ==\n",
             Section::Entry => "// == entry ==\n",
             Section::Table => "// == table ==\n",
             Section::Arg => "// == arg ==\n",

@@ -45,16 +45,29 @@ fn texts_are_as_reviewed() {
     }
 }
 
-#[test]
-fn the_text_of_a_lookup_is_as_reviewed() {
-    let graph = "graph {\n  %t = input f32[50000, 512]\n  %i = input i64[16384]\n  %b = input f32[2048, 512]\n  \
-                 %r = take %t, %i axis 0\n  %c = reshape %r to [8, 2048, 512]\n  %e = expand %b to [8, 2048, 512]\n  \
-                 %y = add %c, %e\n  return %y\n}";
-    let graph = Graph::parse(graph).expect("the graph is well formed");
+/// Rows of a table, looked up eight times `rows` times, with the same addend each of the eight times.
+fn lookup(rows: usize) -> crossover_plan::kernel::Fused {
+    let graph = format!(
+        "graph {{\n  %t = input f32[50000, 512]\n  %i = input i64[{}]\n  %b = input f32[{rows}, 512]\n  \
+         %r = take %t, %i axis 0\n  %c = reshape %r to [8, {rows}, 512]\n  %e = expand %b to [8, {rows}, 512]\n  \
+         %y = add %c, %e\n  return %y\n}}",
+        8 * rows
+    );
+    let graph = Graph::parse(&graph).expect("the graph is well formed");
     let plan = Plan::new(&graph, Options::default()).expect("the graph can be planned");
     let fold = plan.launches[0].fold.as_ref().expect("the sum is folded into the lookup");
     let Kernel::Fused(kernel) = &fold.launch.kernel else { panic!("a call: {:?}", fold.launch.kernel) };
-    insta::assert_snapshot!("map_lookup_f32", describe(&fused(kernel)));
+    kernel.clone()
+}
+
+#[test]
+fn the_text_of_a_lookup_is_as_reviewed() {
+    insta::assert_snapshot!("map_lookup_f32", describe(&fused(&lookup(512))));
+}
+
+#[test]
+fn lookups_of_large_results_read_what_they_share_once() {
+    insta::assert_snapshot!("map_lookup_apart_f32", describe(&fused(&lookup(2048))));
 }
 
 #[test]

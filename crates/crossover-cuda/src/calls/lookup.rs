@@ -1,5 +1,6 @@
 //! Moving elements: strided copies, `take` and `gather`.
 
+use crossover_codegen::{STREAMED, elements};
 use crossover_plan::kernel::Call;
 
 use super::{
@@ -9,7 +10,11 @@ use super::{
 
 const VIEWS: &str = include_str!("../kernels/views.cuh");
 const COPY: &str = include_str!("../kernels/copy.cu");
+const ENTRIES: &str = include_str!("../kernels/entries.cu");
 const TAKE: &str = include_str!("../kernels/take.cu");
+
+/// Threads of a block that moves entries.
+const THREADS: usize = 128;
 
 /// The start of a text that moves elements of so many bytes.
 pub(super) fn opening(bytes: usize, wide: bool) -> String {
@@ -47,19 +52,35 @@ pub(super) fn take(call: &Call, axis: usize) -> Program {
     let cells = Cells::new(wide)
         .input(0, source.layout.offset * size)
         .input(1, index.layout.offset * index.dtype.size())
-        .output()
-        .views(&outer)
-        .views(&inner)
-        .indices(&[
-            inner.size() as isize,
-            count as isize,
-            index.layout.strides.first().copied().unwrap_or(0),
-            narrow(strides[axis]),
-            dims[axis] as isize,
-            total as isize,
-        ]);
+        .output();
+    let numbers = [
+        inner.size() as isize,
+        count as isize,
+        index.layout.strides.first().copied().unwrap_or(0),
+        narrow(strides[axis]),
+        dims[axis] as isize,
+    ];
+    if outer.size() == 1 && inner.rank() == 1 && (inner.strides[0][0] == 1 || inner.size() == 1) {
+        let cells = cells.indices(&numbers);
+        return entries(cells, factor * size, wide, [inner.size(), count]);
+    }
+    let cells = cells.views(&outer).views(&inner).indices(&numbers).indices(&[total as isize]);
     let step = cells.step("take", blocks(total, 256, 4), 256);
     let text = taking(factor * size, wide, [outer.rank(), inner.rank(), 1]);
+    Program { text, scratch: 0, steps: vec![step] }
+}
+
+/// Runs of `length` elements of so many bytes, `count` of them.
+fn entries(cells: Cells, bytes: usize, wide: bool, [length, count]: [usize; 2]) -> Program {
+    let lanes = length.next_power_of_two().min(THREADS);
+    let streams = bytes * length * count >= STREAMED;
+    let step = cells.step("entries", blocks(count, THREADS / lanes, 2), THREADS as u32).early();
+    let start = elements(&[], wide).0;
+    let element = moved(bytes);
+    let text = format!(
+        "{start}\n{VIEWS}\ntypedef {element} element_t;\nconstexpr int LANES = {lanes};\n\
+         constexpr bool STREAMS = {streams};\n\n{ENTRIES}"
+    );
     Program { text, scratch: 0, steps: vec![step] }
 }
 

@@ -54,7 +54,7 @@ pub use program::{Cell, Program, Step};
 ///     dtype: DType::F32,
 /// };
 /// let programs = crossover_cuda::calls::programs(&call).unwrap();
-/// assert_eq!(programs[0].steps[0].entry, "take");
+/// assert_eq!(programs[0].steps[0].entry, "entries");
 /// ```
 pub fn programs(call: &Call) -> Option<Vec<Program>> {
     Some(match &call.op {
@@ -74,10 +74,11 @@ pub fn programs(call: &Call) -> Option<Vec<Program>> {
 }
 
 /// The files of our own kernels, by name. Every text that is compiled has some of them in it, as they are.
-pub const FILES: [(&str, &str); 12] = [
+pub const FILES: [(&str, &str); 13] = [
     ("compress.cu", include_str!("../kernels/compress.cu")),
     ("convolve.cu", include_str!("../kernels/convolve.cu")),
     ("copy.cu", include_str!("../kernels/copy.cu")),
+    ("entries.cu", include_str!("../kernels/entries.cu")),
     ("matrix.cu", include_str!("../kernels/matrix.cu")),
     ("product.cu", include_str!("../kernels/product.cu")),
     ("radix.cu", include_str!("../kernels/radix.cu")),

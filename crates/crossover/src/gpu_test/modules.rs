@@ -159,6 +159,22 @@ fn embedders(setup: &Setup, report: &mut Report) -> Result<()> {
         let equal = bits(&embedder.embed_at(&alone, 77)?)? == bits(&apart.embed_at(&alone, 77)?)?;
         report.check(&format!("{name}, one kernel or several"), equal, "the same bits");
     }
+    // Results so large that threads take rows of several sequences at once.
+    for (dtype, sequences, length, width) in [
+        (DType::F32, 8, 1100, 516),
+        (DType::F32, 9, 1000, 512),
+        (DType::BF16, 6, 2050, 1024),
+        (DType::F64, 4, 1030, 514),
+    ] {
+        let tokens = random::integers::<i64>(&Key::new(14), [sequences, length], 0..3000);
+        let table = random::normal::<f32>(&Key::new(15), [3000, width]).astype(dtype);
+        let places = random::normal::<f32>(&Key::new(16), [length, width]).astype(dtype);
+        for array in [&tokens, &table, &places] {
+            array.eval()?;
+        }
+        let name = format!("lookup plus what sequences share, {sequences} x {length} x {width} {dtype}");
+        same(report, &name, &|| Ok(table.take(&tokens, 0) + &places))?;
+    }
     let tokens = random::integers::<i64>(&Key::new(4), [8, 2048], 0..50_000);
     tokens.eval()?;
     let embedder = Embedder::new(EmbedConfig::new(50_000, 512))?;

@@ -39,8 +39,9 @@ const KINDS: [(&str, &str); 13] = [
 ];
 
 /// Name and graph of calls that together run every file of hand-written kernels.
-const CALLS: [(&str, &str); 14] = [
-    ("take", "%x = input f32[37, 53]\n%i = input i64[11]\n%y = take %x, %i axis 0\nreturn %y"),
+const CALLS: [(&str, &str); 15] = [
+    ("take", "%x = input f32[37, 53]\n%i = input i64[11]\n%y = take %x, %i axis 1\nreturn %y"),
+    ("take of entries", "%x = input f32[37, 53]\n%i = input i64[11]\n%y = take %x, %i axis 0\nreturn %y"),
     (
         "gather",
         "%x = input f32[37, 53]\n%i = input i64[37, 5]\n%y = take_along_axis %x, %i axis 1\nreturn %y",
