@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Error, Result, Store,
-    store::{Notes, Report},
+    store::{Notes, Operation, Report},
 };
 
 const KIND: &str = "state";
@@ -107,11 +107,10 @@ impl State {
     /// Saves everything as one operation of a store: a new one, or the next version in one that is there. Old versions stay readable.
     pub fn save(&self, folder: impl AsRef<Path>) -> Result<()> {
         let folder = folder.as_ref();
-        let mut store = match folder.join("head").exists() {
-            true => Store::open(folder)?,
-            false => Store::create(folder, KIND, Notes::new())?,
-        };
-        store.expect_kind(KIND)?;
+        let store = Store::is_there(folder)?.then(|| Store::open(folder)).transpose()?;
+        if let Some(store) = &store {
+            store.expect_kind(KIND)?;
+        }
         let wide: Vec<&String> =
             self.arrays.iter().filter(|(_, a)| a.dtype() == DType::C128).map(|(n, _)| n).collect();
         let notes = Notes::from([
@@ -121,7 +120,12 @@ impl State {
         // The format has no 128-bit complex numbers: they get an axis of real and imaginary parts.
         let stored: Vec<(&str, Array)> =
             self.arrays.iter().map(|(name, a)| (name.as_str(), parted(a))).collect();
-        store.append("save", &stored.iter().map(|(name, a)| (*name, a)).collect::<Vec<_>>(), notes)
+        let arrays = stored.iter().map(|(name, a)| (*name, a)).collect();
+        let operation = Operation { name: "save", arrays, notes };
+        match store {
+            Some(mut store) => store.append_all(&[operation]),
+            None => Store::create_with(folder, KIND, Notes::new(), &[operation]).map(drop),
+        }
     }
 
     /// The newest version in a store, if every byte of it is as it was written.

@@ -292,7 +292,8 @@ impl ItemMemory {
         Named { name: self.names[found.index].clone(), similarity: found.similarity }
     }
 
-    /// Saves the memory as a store. If the store there is of this memory, only what is new is written.
+    /// Saves the memory as a store. If the store there is of this memory, only what is new is written. If this fails, or the process dies, what is on disk
+    /// is as it was before.
     ///
     /// ```
     /// use crossover_hrr::{ItemMemory, Model, Space};
@@ -310,31 +311,24 @@ impl ItemMemory {
     /// ```
     pub fn save(&mut self, folder: impl AsRef<Path>) -> Result<()> {
         let folder = folder.as_ref();
-        let mut store = if folder.join("head").exists() {
-            let store = Store::open(folder)?;
-            // The hash fixes everything that was ever done to the store.
-            if self.chain != Some(store.hash()) {
-                let what = "it is not what this memory was opened from or saved as; save elsewhere";
-                return Err(Error::Busy { folder: folder.to_path_buf(), what });
-            }
-            store
-        } else {
-            self.saved = 0;
-            self.removed.clear();
-            saved::create(folder, &self.space)?
+        let store = Store::is_there(folder)?.then(|| Store::open(folder)).transpose()?;
+        // The hash fixes everything that was ever done to the store.
+        if store.as_ref().is_some_and(|store| self.chain != Some(store.hash())) {
+            let what = "it is not what this memory was opened from or saved as; save elsewhere";
+            return Err(Error::Busy { folder: folder.to_path_buf(), what });
+        }
+        let (from, removed) = match store {
+            Some(_) => (self.saved, self.removed.as_slice()),
+            None => (0, &[][..]),
         };
-        if !self.removed.is_empty() {
-            saved::remove(&mut store, &self.removed)?;
-            self.removed.clear();
-        }
-        if self.saved < self.len() {
-            let rows = match self.saved < self.base.len() {
-                true => self.vectors().slice(s![self.saved..self.len()]),
-                false => self.owned(self.saved),
-            };
-            saved::add(&mut store, &self.names[self.saved..], &rows, &self.space)?;
-            self.saved = self.len();
-        }
+        let rows = match from < self.base.len() {
+            true => self.vectors().slice(s![from..self.len()]),
+            false => self.owned(from),
+        };
+        let changes = saved::Changes { removed, names: &self.names[from..], rows };
+        let store = changes.save(folder, store, &self.space)?;
+        self.saved = self.len();
+        self.removed.clear();
         self.chain = Some(store.hash());
         Ok(())
     }

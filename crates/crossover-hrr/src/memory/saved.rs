@@ -11,7 +11,7 @@ use super::ItemMemory;
 use crate::{
     Error, Report, Result, Space, Store,
     space::complex,
-    store::{Damage, Notes},
+    store::{Damage, Notes, Operation},
 };
 
 const KIND: &str = "item memory";
@@ -27,10 +27,6 @@ pub(super) fn about(space: &Space) -> Notes {
         ("seed", space.seed().to_string()),
     ];
     entries.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
-}
-
-pub(super) fn create(folder: &Path, space: &Space) -> Result<Store> {
-    Store::create(folder, KIND, about(space))
 }
 
 /// The space of a store's vectors.
@@ -68,22 +64,51 @@ fn unstored(rows: &Array, space: &Space) -> Array {
     }
 }
 
-pub(super) fn add(store: &mut Store, names: &[String], rows: &Array, space: &Space) -> Result<()> {
-    let mut arrays = Vec::new();
-    for (i, some) in names.chunks(BLOCK).enumerate() {
-        let first = i * BLOCK;
-        let text = serde_json::to_vec(some).map_err(|e| Error::value("save", e.to_string()))?;
-        arrays.push((format!("names/{i}"), Array::from_vec(text.clone(), [text.len()])));
-        arrays.push((format!("vectors/{i}"), stored(&rows.slice(s![first..first + some.len()]))));
-    }
-    debug_assert!(rows.dtype() == space.dtype());
-    let arrays: Vec<(&str, &Array)> = arrays.iter().map(|(name, array)| (name.as_str(), array)).collect();
-    store.append("add", &arrays, Notes::from([("items".to_string(), names.len().to_string())]))
+/// What there is to be saved: names that are gone, and items that are new.
+pub(super) struct Changes<'a> {
+    pub removed: &'a [String],
+    pub names: &'a [String],
+    pub rows: Array,
 }
 
-pub(super) fn remove(store: &mut Store, names: &[String]) -> Result<()> {
-    let text = serde_json::to_string(names).map_err(|e| Error::value("save", e.to_string()))?;
-    store.append("remove", &[], Notes::from([("names".to_string(), text)]))
+impl Changes<'_> {
+    /// Does them to a store, or makes one of them: all together, or nothing at all.
+    pub fn save(&self, folder: &Path, store: Option<Store>, space: &Space) -> Result<Store> {
+        let blocks = self.blocks()?;
+        let mut operations = Vec::new();
+        if !self.removed.is_empty() {
+            let text =
+                serde_json::to_string(self.removed).map_err(|e| Error::value("save", e.to_string()))?;
+            let notes = Notes::from([("names".to_string(), text)]);
+            operations.push(Operation { name: "remove", arrays: Vec::new(), notes });
+        }
+        if !self.names.is_empty() {
+            // The space once more: its vectors can be salvaged without the creation's line.
+            let mut notes = about(space);
+            notes.insert("items".to_string(), self.names.len().to_string());
+            let arrays = blocks.iter().map(|(name, array)| (name.as_str(), array)).collect();
+            operations.push(Operation { name: "add", arrays, notes });
+        }
+        match store {
+            Some(mut store) if !operations.is_empty() => store.append_all(&operations).map(|()| store),
+            Some(store) => Ok(store),
+            None => Store::create_with(folder, KIND, about(space), &operations),
+        }
+    }
+
+    /// Names and vectors, by blocks.
+    fn blocks(&self) -> Result<Vec<(String, Array)>> {
+        let mut arrays = Vec::new();
+        for (i, some) in self.names.chunks(BLOCK).enumerate() {
+            let first = i * BLOCK;
+            let text = serde_json::to_vec(some).map_err(|e| Error::value("save", e.to_string()))?;
+            let length = text.len();
+            arrays.push((format!("names/{i}"), Array::from_vec(text, [length])));
+            let rows = self.rows.slice(s![first..first + some.len()]);
+            arrays.push((format!("vectors/{i}"), stored(&rows)));
+        }
+        Ok(arrays)
+    }
 }
 
 /// Names and rows of an operation's blocks; a block of which a part is missing is `None`.
@@ -164,10 +189,10 @@ pub(super) unsafe fn replay_mapped(store: &Store, memory: &mut ItemMemory) -> Re
 pub(super) fn salvage(folder: &Path) -> Result<(ItemMemory, Report)> {
     let found = Store::salvage(folder)?;
     let mut report = found.report;
-    let Some((_, notes, _)) = found.operations.first() else {
+    let Some(space) = found.operations.iter().find_map(|(_, notes, _)| space_of(notes).ok()) else {
         return Err(Error::Corrupt { folder: folder.to_path_buf(), damage: report.damage });
     };
-    let mut memory = ItemMemory::new(space_of(notes)?);
+    let mut memory = ItemMemory::new(space);
     for (operation, notes, arrays) in &found.operations {
         if operation == "remove" {
             for name in removed(notes)? {
@@ -183,6 +208,10 @@ pub(super) fn salvage(folder: &Path) -> Result<(ItemMemory, Report)> {
                 report.damage.push(Damage::lost(operation, i, what));
                 continue;
             };
+            // A name that is there is one whose removal is among what is lost.
+            for name in names.iter().filter(|name| memory.contains(name)).cloned().collect::<Vec<_>>() {
+                memory.remove(&name)?;
+            }
             let rows = unstored(&rows, memory.space());
             memory.add_vectors(&names, &rows)?;
         }

@@ -4,45 +4,65 @@ use std::{
     fs::{File, OpenOptions, TryLockError},
     io,
     path::Path,
-    sync::atomic::{AtomicUsize, Ordering},
 };
 
+#[cfg(test)]
+pub(super) use self::power::{Failure, fail_after};
 use crate::{Error, Result};
 
-/// How many steps of writing are left before the power fails, in tests.
-#[derive(Debug)]
-pub(super) struct Steps {
-    left: AtomicUsize,
+/// Before a change of the disk. Tests let the power fail here.
+#[cfg(not(test))]
+pub(super) fn step() -> io::Result<()> {
+    Ok(())
 }
 
-impl Default for Steps {
-    fn default() -> Steps {
-        Steps { left: AtomicUsize::new(usize::MAX) }
-    }
+/// Bytes that still reach the disk of `length` that are written: all. In tests half of them at the last step.
+#[cfg(not(test))]
+pub(super) fn reaching(length: usize) -> usize {
+    length
 }
 
-impl Steps {
-    /// Fails at the step after `left` ones, and at all later ones.
-    #[cfg(test)]
-    pub fn failing_after(left: usize) -> Steps {
-        Steps { left: AtomicUsize::new(left) }
+#[cfg(test)]
+pub(super) use self::power::{reaching, step};
+
+/// Power that fails.
+#[cfg(test)]
+mod power {
+    use std::{cell::Cell, io};
+
+    /// How a step fails.
+    #[derive(Debug, Clone, Copy)]
+    pub enum Failure {
+        /// It says so, as all later ones do: a full disk.
+        Error,
+        /// The process is gone, and nothing is tidied up.
+        Death,
     }
 
-    /// Before a change of the disk.
-    pub fn next(&self) -> io::Result<()> {
-        match self.left.load(Ordering::Relaxed) {
-            usize::MAX => Ok(()),
-            0 => Err(io::Error::other("the power failed")),
-            left => {
-                self.left.store(left - 1, Ordering::Relaxed);
+    thread_local! {
+        /// How many steps of this thread are left.
+        static LEFT: Cell<Option<(usize, Failure)>> = const { Cell::new(None) };
+    }
+
+    /// Lets the step after `left` ones of this thread fail, and all later ones; `None` ends that.
+    pub fn fail_after(left: Option<(usize, Failure)>) {
+        LEFT.set(left);
+    }
+
+    pub fn step() -> io::Result<()> {
+        match LEFT.get() {
+            None => Ok(()),
+            Some((0, Failure::Error)) => Err(io::Error::other("the power failed")),
+            Some((0, Failure::Death)) => std::process::abort(),
+            Some((left, failure)) => {
+                LEFT.set(Some((left - 1, failure)));
                 Ok(())
             }
         }
     }
 
-    /// Bytes that still reach the disk of `length` that are written: all, or half of them at the last step.
-    pub fn reaching(&self, length: usize) -> usize {
-        if self.left.load(Ordering::Relaxed) == 0 { length / 2 } else { length }
+    pub fn reaching(length: usize) -> usize {
+        if matches!(LEFT.get(), Some((0, _))) { length / 2 } else { length }
     }
 }
 
@@ -63,10 +83,10 @@ impl Drop for Lock {
     }
 }
 
-/// The lock of a store's writer.
-pub(super) fn lock(folder: &Path) -> Result<Lock> {
+/// The lock of a store's writer; of one that is only being made too, whose history may have to be made first.
+pub(super) fn lock(folder: &Path, is_new: bool) -> Result<Lock> {
     let path = folder.join("history");
-    let file = OpenOptions::new().append(true).open(&path).map_err(failed(&path, "open"))?;
+    let file = OpenOptions::new().append(true).create(is_new).open(&path).map_err(failed(&path, "open"))?;
     match file.try_lock() {
         Ok(()) => Ok(Lock(file)),
         Err(TryLockError::WouldBlock) => {

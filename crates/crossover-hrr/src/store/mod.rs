@@ -8,10 +8,11 @@
 //! | `history` | one line per operation: a hash, a space, JSON | appended to |
 //! | `head` | version, lines and bytes of the history that count, hash of the last line, check of itself | replaced by renaming, last |
 //!
-//! Every line's hash is BLAKE3 of the hash before it and its own JSON, which names the segment's length and hash and those of its arrays. So the
-//! head fixes every byte of the store. What always holds: an operation is done when the new head is in place; whatever a writer that is killed
+//! Every line's hash is BLAKE3 of the hash before it and its own JSON, which names the segment's length and hash, and its arrays' hashes and places. So
+//! the head fixes every byte of the store. What always holds: an operation is done when the new head is in place; whatever a writer that is killed
 //! leaves behind (a segment without a line, a part of a line) lies outside of what the head names and is ignored, and the next writer
-//! writes over it. Reading verifies everything before it returns anything.
+//! writes over it. A store begins with a head that names no line; until another one is in place nothing has been created. Operations that are done
+//! together have one head, so that all of them are there or none. Reading verifies everything before it returns anything.
 //!
 //! Versions: lines of version 2 say when they were written. A store of version 1 is read as it is and becomes one of version 2 with the next
 //! operation, whose head says so; nothing that is there is written again. A store of a newer version is refused.
@@ -32,8 +33,8 @@ use std::{
 use crossover_array::Array;
 
 use self::{
-    file::{Steps, failed},
-    history::{Head, Record, Segment},
+    file::failed,
+    history::{Head, Record},
 };
 pub use self::{
     salvage::Salvaged,
@@ -67,7 +68,13 @@ pub struct Store {
     folder: PathBuf,
     head: Head,
     records: Vec<Record>,
-    steps: Steps,
+}
+
+/// An operation that is to be done.
+pub(crate) struct Operation<'a> {
+    pub name: &'a str,
+    pub arrays: Vec<(&'a str, &'a Array)>,
+    pub notes: Notes,
 }
 
 /// One operation, as the history tells it.
@@ -84,22 +91,35 @@ pub struct Entry {
 }
 
 impl Store {
-    /// A new store for something of a kind; the folder must not exist, or be empty.
+    /// A new store for something of a kind; the folder must not exist, or be empty but for what a creation that was cut off has left.
     pub fn create(folder: impl AsRef<Path>, kind: &str, notes: Notes) -> Result<Store> {
-        Store::create_with(folder.as_ref(), kind, notes, Steps::default())
+        Store::create_with(folder.as_ref(), kind, notes, &[])
     }
 
-    fn create_with(folder: &Path, kind: &str, mut notes: Notes, steps: Steps) -> Result<Store> {
+    /// As [`create`](Store::create), with its first operations. A process that dies leaves all of it, or nothing that would be in the way.
+    pub(crate) fn create_with(
+        folder: &Path,
+        kind: &str,
+        mut notes: Notes,
+        operations: &[Operation<'_>],
+    ) -> Result<Store> {
         fs::create_dir_all(folder).map_err(failed(folder, "create"))?;
-        let is_new = fs::read_dir(folder).map_err(failed(folder, "list"))?.next().is_none();
-        if !is_new {
-            return Err(Error::value("store", format!("{} exists and is not empty", folder.display())));
-        }
+        can_hold_a_store(folder)?;
+        let _lock = file::lock(folder, true)?;
+        // Somebody else may have created one until now.
+        can_hold_a_store(folder)?;
+        let head = Head::start();
+        history::write_head(folder, &head)?;
         notes.insert("kind".to_string(), kind.to_string());
-        let mut store =
-            Store { folder: folder.to_path_buf(), head: Head::start(), records: Vec::new(), steps };
-        store.commit("create", notes, None)?;
+        let mut store = Store { folder: folder.to_path_buf(), head, records: Vec::new() };
+        let creation = Operation { name: "create", arrays: Vec::new(), notes };
+        store.commit(&[&creation].into_iter().chain(operations).collect::<Vec<_>>())?;
         Ok(store)
+    }
+
+    /// Whether a folder has a store: one whose creation was finished.
+    pub(crate) fn is_there(folder: &Path) -> Result<bool> {
+        Ok(folder.join("head").exists() && history::read_head(folder)?.records > 0)
     }
 
     /// Opens a store and verifies its head and its history. Arrays are verified when they are [read](Store::read); [`verify`](Store::verify) looks at
@@ -107,8 +127,11 @@ impl Store {
     pub fn open(folder: impl AsRef<Path>) -> Result<Store> {
         let folder = folder.as_ref();
         let head = history::read_head(folder)?;
+        if head.records == 0 {
+            return Err(unfinished(folder));
+        }
         let records = history::read_history(folder, &head)?;
-        Ok(Store { folder: folder.to_path_buf(), head, records, steps: Steps::default() })
+        Ok(Store { folder: folder.to_path_buf(), head, records })
     }
 
     /// The version of the format that was last written; the next operation makes it the newest.
@@ -167,31 +190,41 @@ impl Store {
 
     /// Adds an operation with its arrays. When this returns it is on disk; if it fails, or the process dies, the store is as it was.
     pub fn append(&mut self, operation: &str, arrays: &[(&str, &Array)], notes: Notes) -> Result<()> {
-        let _lock = file::lock(&self.folder)?;
+        self.append_all(&[Operation { name: operation, arrays: arrays.to_vec(), notes }])
+    }
+
+    /// Adds operations: all of them, or none.
+    pub(crate) fn append_all(&mut self, operations: &[Operation<'_>]) -> Result<()> {
+        let _lock = file::lock(&self.folder, false)?;
         // Somebody else may have written since this was opened; the history would fork.
         if history::read_head(&self.folder)? != self.head {
             let what = "another writer has changed it since it was opened; open it again";
             return Err(Error::Busy { folder: self.folder.clone(), what });
         }
-        let segment = match arrays {
-            [] => None,
-            arrays => Some(segment::write(&self.folder, self.records.len(), arrays, &self.steps)?),
-        };
-        self.commit(operation, notes, segment)
+        self.commit(&operations.iter().collect::<Vec<_>>())
     }
 
-    /// The line, then the head.
-    fn commit(&mut self, operation: &str, notes: Notes, segment: Option<Segment>) -> Result<()> {
+    /// The segments, the lines, then the head.
+    fn commit(&mut self, operations: &[&Operation<'_>]) -> Result<()> {
         let time = SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs());
-        let (number, operation) = (self.records.len() as u64, operation.to_string());
-        let record = Record { number, operation, notes, segment, time };
-        let (line, chain) = record.line(&self.head.chain);
-        let bytes = self.head.bytes + line.len() as u64;
-        history::write_line(&self.folder, self.head.bytes, line.as_bytes(), &self.steps)?;
-        let head = Head { version: VERSION, records: self.head.records + 1, bytes, chain };
-        history::write_head(&self.folder, &head, &self.steps)?;
+        let (mut head, mut lines, mut records) = (self.head.clone(), String::new(), Vec::new());
+        for operation in operations {
+            let segment = match operation.arrays.as_slice() {
+                [] => None,
+                arrays => Some(segment::write(&self.folder, head.records as usize, arrays)?),
+            };
+            let (name, notes) = (operation.name.to_string(), operation.notes.clone());
+            let record = Record { number: head.records, operation: name, notes, segment, time };
+            let (line, chain) = record.line(&head.chain);
+            let bytes = head.bytes + line.len() as u64;
+            head = Head { version: VERSION, records: head.records + 1, bytes, chain };
+            lines.push_str(&line);
+            records.push(record);
+        }
+        history::write_lines(&self.folder, self.head.bytes, lines.as_bytes())?;
+        history::write_head(&self.folder, &head)?;
         self.head = head;
-        self.records.push(record);
+        self.records.append(&mut records);
         Ok(())
     }
 
@@ -245,6 +278,33 @@ impl Store {
     pub fn salvage(folder: impl AsRef<Path>) -> Result<Salvaged> {
         salvage::salvage(folder.as_ref())
     }
+}
+
+/// Refuses a folder that has something in it, but for what is left where a creation was cut off: drafts of files, a history without a byte, or anything
+/// beside a head that says that nothing counts.
+fn can_hold_a_store(folder: &Path) -> Result<()> {
+    if folder.join("head").exists() {
+        if history::read_head(folder)?.records == 0 {
+            return Ok(());
+        }
+        return Err(Error::value("store", format!("{} has a store already; open it", folder.display())));
+    }
+    for entry in fs::read_dir(folder).map_err(failed(folder, "list"))? {
+        let entry = entry.map_err(failed(folder, "list"))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_draft = name.starts_with(".head.") && name.ends_with(".part");
+        let is_empty = || entry.metadata().is_ok_and(|found| found.is_file() && found.len() == 0);
+        if !(is_draft || name == "history" && is_empty()) {
+            return Err(Error::value("store", format!("{} exists and is not empty", folder.display())));
+        }
+    }
+    Ok(())
+}
+
+fn unfinished(folder: &Path) -> Error {
+    let what =
+        "it is being created, or its creation was cut off; nothing is in it, and it can be created again";
+    Error::Busy { folder: folder.to_path_buf(), what }
 }
 
 #[cfg(test)]

@@ -9,11 +9,12 @@ use std::{
     path::Path,
 };
 
-use crossover_array::{Array, io};
+use crossover_array::{Array, DType, io};
 use crossover_io::{Map, Safetensors, safetensors};
+use serde::{Deserialize, Serialize};
 
 use super::{
-    file::{Steps, failed},
+    file::{failed, reaching, step},
     history::Segment,
     verify::Damage,
 };
@@ -28,13 +29,39 @@ fn hex(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
+/// Where an array is in its file, and what it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Place {
+    dtype: String,
+    shape: Vec<usize>,
+    /// Bytes of the file before it.
+    start: u64,
+}
+
+impl Place {
+    /// The array that is there, if its elements have this hash.
+    fn array(&self, bytes: &[u8], hash: &str) -> Option<Array> {
+        let dtype = DType::ALL.into_iter().find(|dtype| dtype.to_string() == self.dtype)?;
+        let size = self.shape.iter().try_fold(dtype.size(), |size, &length| size.checked_mul(length))?;
+        let start = usize::try_from(self.start).ok()?;
+        let data = bytes.get(start..start.checked_add(size)?)?;
+        (hex(data) == hash).then(|| Array::from_bytes(data, dtype, &*self.shape, None, 0))
+    }
+}
+
+/// Places by name, as a file's header tells them; `None` if it cannot be read.
+fn places(file: &str, bytes: &[u8]) -> Option<BTreeMap<String, Place>> {
+    let reader = Safetensors::new(Cursor::new(bytes), bytes.len() as u64, file).ok()?;
+    let place = |tensor: &safetensors::Tensor| Place {
+        dtype: tensor.dtype.to_string(),
+        shape: tensor.shape.dims().to_vec(),
+        start: tensor.range.start,
+    };
+    Some(reader.tensors().iter().map(|tensor| (tensor.name.clone(), place(tensor))).collect())
+}
+
 /// Writes arrays as the segment of an operation.
-pub(super) fn write(
-    folder: &Path,
-    number: usize,
-    arrays: &[(&str, &Array)],
-    steps: &Steps,
-) -> Result<Segment> {
+pub(super) fn write(folder: &Path, number: usize, arrays: &[(&str, &Array)]) -> Result<Segment> {
     crossover_array::eval_all(&arrays.iter().map(|(_, array)| *array).collect::<Vec<_>>())?;
     let mut views = Vec::with_capacity(arrays.len());
     for (name, array) in arrays {
@@ -57,12 +84,14 @@ pub(super) fn write(
     let path = folder.join(&file);
     safetensors::write(&mut whole, &entries, &[]).map_err(failed(&path, "write"))?;
     crossover_io::replace(&path, |to| {
-        steps.next()?;
-        to.write_all(&whole[..steps.reaching(whole.len())])?;
-        steps.next()
+        step()?;
+        to.write_all(&whole[..reaching(whole.len())])?;
+        to.flush()?;
+        step()
     })?;
     let arrays = parts.iter().map(|(name, _, bytes)| (name.to_string(), hex(bytes))).collect();
-    Ok(Segment { file, bytes: whole.len() as u64, hash: hex(&whole), arrays })
+    let places = places(&file, &whole).unwrap_or_default();
+    Ok(Segment { file, bytes: whole.len() as u64, hash: hex(&whole), arrays, places })
 }
 
 /// What is wrong with a segment's bytes; nothing if they are those that were written.
@@ -78,31 +107,35 @@ pub(super) fn damage(segment: &Segment, bytes: &[u8]) -> Vec<Damage> {
             format!("it has {length} bytes instead of {}", segment.bytes),
         ));
     }
-    match intact(segment, bytes) {
-        Ok((_, broken)) if broken.is_empty() && found.is_empty() => {
-            found.push(Damage::segment(&segment.file, "its header is not as it was written".to_string()));
-        }
-        Ok((_, broken)) => found.extend(broken.into_iter().map(|name| Damage::array(&segment.file, &name))),
-        Err(_) => found.push(Damage::segment(&segment.file, "its header cannot be read".to_string())),
+    let (_, broken) = intact(segment, bytes);
+    let is_readable = places(&segment.file, bytes).is_some();
+    if !is_readable && length == segment.bytes {
+        found.push(Damage::segment(&segment.file, "its header cannot be read".to_string()));
+    } else if broken.is_empty() && found.is_empty() {
+        found.push(Damage::segment(&segment.file, "its header is not as it was written".to_string()));
+    }
+    if is_readable || !segment.places.is_empty() {
+        found.extend(broken.into_iter().map(|name| Damage::array(&segment.file, &name)));
     }
     found
 }
 
 /// The arrays whose elements are as they were written, and the names of those that are not.
-pub(super) fn intact(segment: &Segment, bytes: &[u8]) -> Result<(BTreeMap<String, Array>, Vec<String>)> {
-    let reader = Safetensors::new(Cursor::new(bytes), bytes.len() as u64, &segment.file)?;
+pub(super) fn intact(segment: &Segment, bytes: &[u8]) -> (BTreeMap<String, Array>, Vec<String>) {
+    // The history says where arrays are too, so that a damaged header costs none of them.
+    let told = match segment.places.is_empty() {
+        true => places(&segment.file, bytes).unwrap_or_default(),
+        false => BTreeMap::new(),
+    };
     let (mut good, mut broken) = (BTreeMap::new(), Vec::new());
     for (name, hash) in &segment.arrays {
-        let found = reader.tensors().iter().find(|tensor| tensor.name == *name).and_then(|tensor| {
-            let data = bytes.get(tensor.range.start as usize..tensor.range.end as usize)?;
-            (hex(data) == *hash).then(|| Array::from_bytes(data, tensor.dtype, tensor.shape.clone(), None, 0))
-        });
-        match found {
+        let place = segment.places.get(name).or(told.get(name));
+        match place.and_then(|place| place.array(bytes, hash)) {
             Some(array) => drop(good.insert(name.clone(), array)),
             None => broken.push(name.clone()),
         }
     }
-    Ok((good, broken))
+    (good, broken)
 }
 
 fn verified(folder: &Path, segment: &Segment, bytes: &[u8]) -> Result<()> {
@@ -123,7 +156,7 @@ pub(super) fn read(folder: &Path, segment: &Segment) -> Result<BTreeMap<String, 
     }
     let bytes = fs::read(&path).map_err(failed(&path, "read"))?;
     verified(folder, segment, &bytes)?;
-    Ok(intact(segment, &bytes)?.0)
+    Ok(intact(segment, &bytes).0)
 }
 
 /// The arrays of a segment, in the file's own memory.

@@ -1,4 +1,7 @@
-//! Damage of every kind to a small store, and writers that die at every step.
+//! Damage of every kind to a small store, and stores of other versions.
+
+mod killed;
+mod salvaged;
 
 use std::{fs, path::Path};
 
@@ -120,59 +123,6 @@ fn lines_and_segments_that_change_places_or_vanish_are_noticed() {
 }
 
 #[test]
-fn damage_is_named_and_the_rest_is_salvaged() {
-    let folder = tempdir().unwrap();
-    small(folder.path());
-    let path = folder.path().join("000002.safetensors");
-    let mut bytes = fs::read(&path).unwrap();
-    let last = bytes.len() - 1;
-    // The last byte is the bool of z; y before it is intact.
-    bytes[last] ^= 1;
-    fs::write(&path, &bytes).unwrap();
-    let report = Store::verify_folder(folder.path()).unwrap();
-    assert_eq!(report.damage.len(), 1);
-    let text = report.damage[0].to_string();
-    assert_eq!(text, "000002.safetensors, array \"z\": its elements are not those that were written");
-    let salvaged = Store::salvage(folder.path()).unwrap();
-    let names: Vec<Vec<&String>> = salvaged.operations.iter().map(|(_, _, a)| a.keys().collect()).collect();
-    assert_eq!(names, [vec![], vec!["x"], vec!["y"], vec![]]);
-    // Without a head the lines that follow from the start are still there.
-    fs::remove_file(folder.path().join("head")).unwrap();
-    assert_eq!(Store::salvage(folder.path()).unwrap().operations.len(), 4);
-}
-
-#[test]
-fn a_writer_that_dies_at_any_step_leaves_the_old_or_the_new_state() {
-    let mut outcomes = (0, 0);
-    for step in 0.. {
-        let folder = tempdir().unwrap();
-        small(folder.path());
-        let before = contents(folder.path()).unwrap();
-        let mut store = Store::open(folder.path()).unwrap();
-        store.steps = Steps::failing_after(step);
-        let finished = store.append("four", &[("w", &Array::from([5i64, 6]))], Notes::new()).is_ok();
-        let after = contents(folder.path()).unwrap();
-        if after == before {
-            outcomes.0 += 1;
-        } else {
-            assert_eq!((after.len(), &after[1..5]), (6, &before[1..5]), "step {step}");
-            outcomes.1 += 1;
-        }
-        assert!(!finished || after != before, "done and not there");
-        // The next writer goes on from there, whatever was left behind.
-        let mut next = Store::open(folder.path()).unwrap();
-        next.append("five", &[("v", &Array::from([9i64]))], Notes::new()).unwrap();
-        let last = contents(folder.path()).unwrap();
-        assert_eq!(last.len(), after.len() + 1);
-        assert!(Store::verify_folder(folder.path()).unwrap().is_intact());
-        if finished {
-            break;
-        }
-    }
-    assert!(outcomes.0 >= 6 && outcomes.1 >= 1, "{outcomes:?}");
-}
-
-#[test]
 fn a_torn_line_at_any_byte_is_ignored() {
     let folder = tempdir().unwrap();
     let mut store = small(folder.path());
@@ -198,7 +148,7 @@ fn two_writers_do_not_fork_a_history() {
     first.append("mine", &[], Notes::new()).unwrap();
     let error = second.append("theirs", &[], Notes::new()).unwrap_err();
     assert!(matches!(error, Error::Busy { .. }), "{error}");
-    let _held = file::lock(folder.path()).unwrap();
+    let _held = file::lock(folder.path(), false).unwrap();
     assert!(matches!(first.append("more", &[], Notes::new()), Err(Error::Busy { .. })));
 }
 
@@ -252,37 +202,19 @@ fn a_store_of_version_1_is_read_and_becomes_one_of_version_2_with_the_next_opera
 }
 
 #[test]
-fn a_process_that_is_killed_leaves_a_state_that_opens() {
-    const WRITER: &str = "CROSSOVER_HRR_TEST_WRITER";
-    const NAME: &str = "store::tests::a_process_that_is_killed_leaves_a_state_that_opens";
-    if let Some(folder) = std::env::var_os(WRITER) {
-        let mut store = Store::open(folder).unwrap();
-        loop {
-            store.append("more", &[("x", &Array::arange(300))], Notes::new()).unwrap();
-        }
-    }
+fn a_history_that_names_a_file_of_somebody_else_is_refused() {
     let folder = tempdir().unwrap();
-    small(folder.path());
-    let mut before = Store::open(folder.path()).unwrap().len();
-    for round in 0..4u64 {
-        let mut writer = std::process::Command::new(std::env::current_exe().unwrap())
-            .args([NAME, "--exact", "--nocapture"])
-            .env(WRITER, folder.path())
-            .stdout(std::process::Stdio::null())
-            .stderr(std::process::Stdio::null())
-            .spawn()
-            .unwrap();
-        // Readers need no lock; one sees the writer at work.
-        let start = std::time::Instant::now();
-        while Store::open(folder.path()).unwrap().len() <= before && start.elapsed().as_secs() < 60 {
-            std::thread::sleep(std::time::Duration::from_millis(2));
-        }
-        std::thread::sleep(std::time::Duration::from_micros(700 * round));
-        writer.kill().unwrap();
-        writer.wait().unwrap();
-        let found = contents(folder.path()).unwrap().len() - 1;
-        assert!(found > before, "what was done is not undone");
-        assert!(Store::verify_folder(folder.path()).unwrap().is_intact());
-        before = found;
-    }
+    let store = Store::create(folder.path(), "test", Notes::new()).unwrap();
+    let arrays = std::collections::BTreeMap::new();
+    let file = "../elsewhere.safetensors".to_string();
+    let segment =
+        history::Segment { file, bytes: 1, hash: "0".repeat(64), arrays, places: Default::default() };
+    let (name, notes) = ("add".to_string(), Notes::new());
+    let record = Record { number: 1, operation: name, notes, segment: Some(segment), time: None };
+    let (line, chain) = record.line(&store.head.chain);
+    history::write_lines(folder.path(), store.head.bytes, line.as_bytes()).unwrap();
+    let bytes = store.head.bytes + line.len() as u64;
+    history::write_head(folder.path(), &Head { version: VERSION, records: 2, bytes, chain }).unwrap();
+    refuses(folder.path(), "a segment elsewhere");
+    assert_eq!(Store::salvage(folder.path()).unwrap().operations.len(), 1);
 }

@@ -73,51 +73,79 @@ impl Report {
     }
 }
 
-/// The head and the records that can be trusted: all, or none.
-pub(super) fn records(folder: &Path, report: &mut Report) -> Result<Option<(Head, Vec<Record>)>> {
-    let read = || {
-        let head = history::read_head(folder)?;
-        let records = history::read_history(folder, &head)?;
-        Ok((head, records))
+/// What can be trusted of a store's head and history.
+pub(super) struct Known {
+    pub head: Option<Head>,
+    /// All lines, or those that are as they were written.
+    pub records: Vec<Record>,
+}
+
+/// The head and the lines that can be trusted.
+pub(super) fn records(folder: &Path, report: &mut Report) -> Result<Known> {
+    // What of a file is damage, as long as the folder is there.
+    let damage = |file: &str, error: Error| match error {
+        Error::Corrupt { damage, .. } => Ok(damage),
+        Error::Io(error) if folder.is_dir() => {
+            Ok(vec![Damage { file: file.to_string(), place: None, what: error.to_string() }])
+        }
+        other => Err(other),
     };
-    match read() {
-        Ok(read) => Ok(Some(read)),
-        Err(Error::Corrupt { damage, .. }) => {
-            report.damage.extend(damage);
-            Ok(None)
+    let head = match history::read_head(folder) {
+        Ok(head) => Some(head),
+        Err(error) => {
+            report.damage.extend(damage("head", error)?);
+            None
         }
-        // A file that is not there is damage too, as long as the folder is.
-        Err(Error::Io(error)) if folder.is_dir() => {
-            let file = if folder.join("head").exists() { "history" } else { "head" };
-            report.damage.push(Damage { file: file.to_string(), place: None, what: error.to_string() });
-            Ok(None)
-        }
-        Err(other) => Err(other),
+    };
+    let Some(head) = head else {
+        return Ok(Known { head: None, records: history::trusted(folder, None) });
+    };
+    if head.records == 0 {
+        return Err(super::unfinished(folder));
     }
+    let records = match history::read_history(folder, &head) {
+        Ok(records) => records,
+        Err(error) => {
+            let found = damage("history", error)?;
+            let records = history::trusted(folder, Some(&head));
+            let first = found.first().and_then(|damage| damage.place.clone());
+            report.damage.extend(found);
+            let mut known = records.iter().map(|record| record.number).peekable();
+            for number in 0..head.records {
+                if known.next_if_eq(&number).is_none() && first.as_deref() != Some(&format!("line {number}"))
+                {
+                    report.damage.push(Damage::history(number, "it is not there as it was written"));
+                }
+            }
+            records
+        }
+    };
+    Ok(Known { head: Some(head), records })
 }
 
 pub(super) fn verify(folder: &Path) -> Result<Report> {
     let mut report = Report::default();
     let mut known = BTreeSet::from(["head".to_string(), "history".to_string()]);
-    if let Some((head, records)) = records(folder, &mut report)? {
+    let Known { head, records } = records(folder, &mut report)?;
+    for record in &records {
+        let Some(segment) = &record.segment else {
+            report.operations += 1;
+            continue;
+        };
+        known.insert(segment.file.clone());
+        let found = match fs::read(folder.join(&segment.file)) {
+            Ok(bytes) => {
+                report.bytes += bytes.len() as u64;
+                segment::damage(segment, &bytes)
+            }
+            Err(error) => vec![Damage::segment(&segment.file, format!("it cannot be read: {error}"))],
+        };
+        report.operations += usize::from(found.is_empty());
+        report.damage.extend(found);
+    }
+    if let Some(head) = head {
         report.bytes += head.bytes + head.text().len() as u64;
-        for record in &records {
-            let Some(segment) = &record.segment else {
-                report.operations += 1;
-                continue;
-            };
-            known.insert(segment.file.clone());
-            let found = match fs::read(folder.join(&segment.file)) {
-                Ok(bytes) => {
-                    report.bytes += bytes.len() as u64;
-                    segment::damage(segment, &bytes)
-                }
-                Err(error) => vec![Damage::segment(&segment.file, format!("it cannot be read: {error}"))],
-            };
-            report.operations += usize::from(found.is_empty());
-            report.damage.extend(found);
-        }
-        let length = fs::metadata(folder.join("history")).map_err(failed(folder, "list"))?.len();
+        let length = fs::metadata(folder.join("history")).map_or(0, |found| found.len());
         if length > head.bytes {
             report.strays.push(format!("history: {} bytes after the last operation", length - head.bytes));
         }
