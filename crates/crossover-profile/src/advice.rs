@@ -294,7 +294,7 @@ impl Trace {
     /// Nanoseconds that one launch of a kernel needs at least on a device, by its bytes and operations and the measured roofs.
     pub(crate) fn roof(&self, kernel: usize, device: usize) -> Option<f64> {
         let device = self.machine.devices.get(device)?;
-        let bytes = (self.kernels.read.get(kernel)? + self.kernels.written.get(kernel)?) as f64;
+        let bytes = *self.kernels.read.get(kernel)? as f64 + *self.kernels.written.get(kernel)? as f64;
         let memory = bytes / device.bandwidth? * 1e9;
         let dtype = self.string(*self.kernels.dtype.get(kernel)?);
         let flops = *self.kernels.flops.get(kernel)? as f64;

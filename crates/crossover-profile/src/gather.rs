@@ -13,7 +13,7 @@ use crossover_runtime::{
 };
 
 use crate::{
-    Breakdown, Machine, MachineDevice, Trace, Track, TrackKind, advice,
+    Breakdown, Machine, MachineDevice, Trace, Track, TrackKind, advice, distinct,
     trace::{FORMAT, VERSION},
 };
 
@@ -90,7 +90,10 @@ pub(crate) fn trace(name: &str, recording: &Seen, runtime: &Runtime) -> Trace {
             trace.transfers.to.push(to.0 as u32);
         }
     }
-    for sample in &recording.samples {
+    // Threads that look at the same time may note it in the other order.
+    let mut samples: Vec<_> = recording.samples.iter().collect();
+    samples.sort_by_key(|sample| sample.time);
+    for sample in samples {
         let (memory, of) = (&mut trace.memory, &sample.memory);
         memory.time.push(sample.time);
         memory.device.push(sample.device.0 as u32);
@@ -106,6 +109,7 @@ pub(crate) fn trace(name: &str, recording: &Seen, runtime: &Runtime) -> Trace {
         trace.events.text.push(strings.number(&note.text));
     }
     trace.strings = strings.list;
+    distinct::name(&mut trace.machine.devices, &mut trace.tracks);
     trace.breakdown = Breakdown::of(&trace.spans, &trace.tracks, trace.wall_ns);
     trace.advice = advice::of(&trace);
     trace

@@ -21,6 +21,8 @@
 mod advice;
 pub mod bench;
 mod breakdown;
+mod check;
+mod distinct;
 pub mod export;
 mod gather;
 pub mod metrics;

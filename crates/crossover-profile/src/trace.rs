@@ -4,9 +4,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Breakdown, Events, Kernels, Launches, Memory, Overlap, Problem, Spans, Transfers, table::check_rows,
-};
+use crate::{Breakdown, Events, Kernels, Launches, Memory, Overlap, Problem, Spans, Transfers, distinct};
 
 /// What `format` says in a trace file.
 pub(crate) const FORMAT: &str = "crossover-trace";
@@ -244,8 +242,9 @@ impl Trace {
         Ok(trace)
     }
 
-    /// Fills columns that files of earlier programs lack.
+    /// Fills columns that files of earlier programs lack, and tells devices apart that have one name.
     fn complete(&mut self) {
+        distinct::name(&mut self.machine.devices, &mut self.tracks);
         let (spans, launches) = (self.spans.len(), self.launches.len());
         if self.spans.place.is_empty() {
             self.spans.place.resize(spans, -1);
@@ -279,82 +278,6 @@ impl Trace {
     /// Writes the trace to a file: a new one, or in place of a whole old one.
     pub fn save(&self, path: impl AsRef<Path>) -> std::io::Result<()> {
         replace(path.as_ref(), &self.to_json())
-    }
-
-    fn check(&self) -> Result<(), Problem> {
-        self.spans.check_lengths()?;
-        self.kernels.check_lengths()?;
-        self.launches.check_lengths()?;
-        self.transfers.check_lengths()?;
-        self.memory.check_lengths()?;
-        self.events.check_lengths()?;
-        let (strings, devices, rows) = (self.strings.len(), self.machine.devices.len(), self.spans.len());
-        let wide = |numbers: &[u32]| numbers.iter().map(|&n| i64::from(n)).collect::<Vec<_>>();
-        self.check_times()?;
-        check_rows("the track of a span", wide(&self.spans.track), 0, self.tracks.len())?;
-        check_rows("the name of a span", wide(&self.spans.name), 0, strings)?;
-        check_rows("the place of a span", self.spans.place.clone(), -1, strings)?;
-        check_rows("the parent of a span", self.spans.parent.clone(), -1, rows)?;
-        check_rows("the kernel of a span", self.spans.kernel.clone(), -1, self.kernels.len())?;
-        check_rows("the launch of a span", self.spans.launch.clone(), -1, self.launches.len())?;
-        for (what, names) in [
-            ("the name of a kernel", &self.kernels.name),
-            ("the form of a kernel", &self.kernels.form),
-            ("the text of a kernel", &self.kernels.text),
-            ("the dtype of a kernel", &self.kernels.dtype),
-            ("the reason of a launch", &self.launches.reason),
-            ("the kind of an event", &self.events.kind),
-            ("the text of an event", &self.events.text),
-        ] {
-            check_rows(what, wide(names), 0, strings)?;
-        }
-        check_rows("the kernel of a launch", wide(&self.launches.kernel), 0, self.kernels.len())?;
-        check_rows("the device of a launch", wide(&self.launches.device), 0, devices)?;
-        check_rows("the device of a memory sample", wide(&self.memory.device), 0, devices)?;
-        check_rows("the span of a copy", wide(&self.transfers.span), 0, rows)?;
-        check_rows("an estimated span", wide(&self.estimated), 0, rows)?;
-        check_rows("the source of a copy", wide(&self.transfers.from), 0, devices)?;
-        check_rows("the target of a copy", wide(&self.transfers.to), 0, devices)?;
-        let tracks: Vec<u32> = self.tracks.iter().map(|track| track.device).collect();
-        check_rows("the device of a track", wide(&tracks), 0, devices)?;
-        self.check_parents()
-    }
-
-    /// Spans end, and within what a clock of nanoseconds and a browser can count.
-    fn check_times(&self) -> Result<(), Problem> {
-        const MOST: u64 = 1 << 53;
-        let (starts, durations) = (&self.spans.start, &self.spans.duration);
-        let late = |row: &usize| starts[*row].saturating_add(durations[*row]) > MOST;
-        match (0..self.spans.len()).find(late) {
-            None if self.wall_ns <= MOST => Ok(()),
-            None => Err(Problem::Damaged { what: format!("it lasts {} ns, more than {MOST}", self.wall_ns) }),
-            Some(row) => {
-                let what = format!("span {row} starts at {} ns and lasts {}", starts[row], durations[row]);
-                Err(Problem::Damaged { what })
-            }
-        }
-    }
-
-    /// Nothing encloses itself.
-    fn check_parents(&self) -> Result<(), Problem> {
-        const UNSEEN: u8 = 0;
-        const OPEN: u8 = 1;
-        const DONE: u8 = 2;
-        let mut state = vec![UNSEEN; self.spans.len()];
-        for first in 0..self.spans.len() {
-            let mut path = Vec::new();
-            let mut at = first as i64;
-            while at >= 0 && state[at as usize] == UNSEEN {
-                state[at as usize] = OPEN;
-                path.push(at as usize);
-                at = self.spans.parent[at as usize];
-            }
-            if at >= 0 && state[at as usize] == OPEN {
-                return Err(Problem::Damaged { what: format!("span {at} lies inside itself") });
-            }
-            path.into_iter().for_each(|row| state[row] = DONE);
-        }
-        Ok(())
     }
 }
 

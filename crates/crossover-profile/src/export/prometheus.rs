@@ -20,10 +20,10 @@ pub fn prometheus(trace: &Trace) -> String {
         let seconds = time as f64 / 1e9;
         let _ = writeln!(out, "crossover_trace_seconds{{session={session},part={}}} {seconds}", label(part));
     }
-    let mut kernels: BTreeMap<(u32, u32), (u64, u64, u64)> = BTreeMap::new();
+    let mut kernels: BTreeMap<(&str, u32), (u64, u64, u64)> = BTreeMap::new();
     for row in (0..trace.spans.len()).filter(|&row| trace.spans.kind[row] == "k") {
         let Ok(launch) = usize::try_from(trace.spans.launch[row]) else { continue };
-        let entry = kernels.entry((trace.spans.name[row], trace.launches.device[launch])).or_default();
+        let entry = kernels.entry((trace.name_of(row), trace.launches.device[launch])).or_default();
         entry.0 = entry.0.saturating_add(trace.spans.duration[row]);
         entry.1 += 1;
         entry.2 = entry.2.saturating_add(trace.spans.bytes[row]);
@@ -36,8 +36,7 @@ pub fn prometheus(trace: &Trace) -> String {
         head(&mut out, name, help);
         for (&(kernel, device), &(time, count, bytes)) in &kernels {
             let device = trace.machine.devices.get(device as usize).map_or("", |device| device.name.as_str());
-            let labels =
-                format!("session={session},kernel={},device={}", label(trace.string(kernel)), label(device));
+            let labels = format!("session={session},kernel={},device={}", label(kernel), label(device));
             let _ = match value {
                 0 => writeln!(out, "{name}{{{labels}}} {}", time as f64 / 1e9),
                 1 => writeln!(out, "{name}{{{labels}}} {count}"),
