@@ -82,7 +82,8 @@ pub fn walsh_hadamard_array(data: &Array) -> Result<Array> {
     Ok(out)
 }
 
-/// [`xor_convolve`](crate::xor_convolve) of floating-point arrays along the last axis; shapes are equal.
+/// [`xor_convolve`](crate::xor_convolve) of arrays along the last axis; shapes are equal. Integers are taken as `f64`: sums of theirs could exceed
+/// what they can hold.
 ///
 /// ```
 /// use crossover_array::Array;
@@ -93,7 +94,17 @@ pub fn walsh_hadamard_array(data: &Array) -> Result<Array> {
 /// ```
 #[track_caller]
 pub fn xor_convolve_array(a: &Array, b: &Array) -> Result<Array> {
-    let (left, right) = (walsh_hadamard_array(a)?, walsh_hadamard_array(b)?);
+    a.check()?;
+    b.check()?;
+    if a.shape() != b.shape() {
+        let what = format!("shapes {} and {} differ", a.shape(), b.shape());
+        return Err(Error::Transform { op: "xor_convolve_array", what });
+    }
+    let wide = |x: &Array| {
+        let whole = x.dtype().is_int() || x.dtype() == DType::Bool;
+        walsh_hadamard_array(&if whole { x.astype(DType::F64) } else { x.clone() })
+    };
+    let (left, right) = (wide(a)?, wide(b)?);
     let length = a.shape().dims().last().copied().unwrap_or(1);
     let out = walsh_hadamard_array(&(left * right))? / length as f64;
     out.check()?;
@@ -124,7 +135,19 @@ mod tests {
     }
 
     #[test]
+    fn convolutions_of_integers_do_not_overflow() {
+        let x = Array::from([100i8, 100, 100, 100]);
+        let found = xor_convolve_array(&x, &x).unwrap();
+        assert_eq!((found.dtype(), found.to_vec::<f64>().unwrap()), (DType::F64, vec![40_000.0; 4]));
+        let mask = xor_convolve_array(&Array::from([true, true]), &Array::from([true, false])).unwrap();
+        assert_eq!(mask.to_vec::<f64>().unwrap(), [1.0, 1.0]);
+    }
+
+    #[test]
     fn shapes_that_do_not_fit_are_named() {
+        // One element would broadcast, and the result be divided by the wrong length.
+        let error = xor_convolve_array(&Array::from([2.0f32]), &Array::zeros::<f32>([4])).unwrap_err();
+        assert_eq!(error.to_string(), "xor_convolve_array: shapes [1] and [4] differ");
         let error = xor_array(&Array::scalar(1u8), &Array::from([1u8])).unwrap_err();
         assert!(error.to_string().starts_with("xor_array: data of shape []"), "{error}");
         assert!(walsh_hadamard_array(&Array::zeros::<f32>([3])).unwrap_err().to_string().contains("f32[3]"));

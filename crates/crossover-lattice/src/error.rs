@@ -57,7 +57,7 @@ pub enum Error {
     },
     /// A weight that no path can have.
     #[error(
-        "weight {weight} of vertex {vertex} is negative or not finite; use obstacles for what cannot be entered"
+        "weight {weight:?} of vertex {vertex} is negative, not finite or too large to be added up; use obstacles for what cannot be entered"
     )]
     Weight {
         /// The weight.

@@ -40,7 +40,9 @@ pub(crate) fn check(lattice: &Lattice, weights: &[f64]) -> Result<()> {
             vertices: lattice.len(),
         });
     }
-    match weights.iter().position(|weight| !weight.is_finite() || *weight < 0.0) {
+    // No path enters a vertex twice, and no promise of what is left counts one twice, so that no sum is infinite.
+    let most = f64::MAX / 4.0 / lattice.len() as f64;
+    match weights.iter().position(|weight| !(0.0..=most).contains(weight)) {
         Some(vertex) => Err(Error::Weight { weight: weights[vertex], vertex }),
         None => Ok(()),
     }
@@ -96,4 +98,25 @@ fn walk_back(before: &[u32], start: u32, goal: u32) -> Vec<usize> {
     }
     path.reverse();
     path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_that_no_path_can_add_up_are_refused() {
+        let line = Lattice::new([4]).unwrap();
+        for weight in [-1.0, f64::NAN, f64::INFINITY, f64::MAX, f64::MAX / 4.0] {
+            let error = line.search().weights(&[1.0, weight, 1.0, 1.0]).path(0, 3).unwrap_err();
+            assert!(matches!(error, Error::Weight { vertex: 1, .. }), "{error}");
+        }
+        // Their sums would be infinite, and a way that exists not be found.
+        let large = [f64::MAX / 17.0; 4];
+        let route = line.search().weights(&large).path(0, 3).unwrap().unwrap();
+        assert_eq!((route.vertices.len(), route.cost.is_finite()), (4, true));
+        let free = line.search().weights(&[-0.0, 0.0, 0.0, 0.0]).path(0, 3).unwrap().unwrap();
+        assert_eq!((free.vertices.as_slice(), free.cost), (&[0, 1, 2, 3][..], 0.0));
+        assert_eq!(line.search().weights(&[1.0; 4]).path(2, 2).unwrap().unwrap().vertices, [2]);
+    }
 }
