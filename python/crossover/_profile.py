@@ -1,6 +1,9 @@
 """Where the time went."""
 
 import functools
+import inspect
+import threading
+import types
 
 from . import _native
 
@@ -9,6 +12,9 @@ class profile:
     """Records what happens in a `with` block, or in a function; then tells.
 
     On a GPU, launches of plans that repeat are timed now and then, and the others estimated; with `everything` each is timed, whatever that costs.
+
+    A recorded function may be a method, call itself, and run in several threads at once. A call inside a call is part of what the outer one records;
+    of several calls the one that ended last is told of.
 
     >>> with xo.profile("demo") as seen:
     ...     total = float(xo.sum(xo.exp(xo.linspace(0, 1, 10_000))))
@@ -21,27 +27,45 @@ class profile:
     def __init__(self, name="profile", *, everything=False):
         self._function = None
         if callable(name):
-            self._function, name = name, getattr(name, "__qualname__", "profile")
-            functools.update_wrapper(self, self._function)
+            function, name = recordable(name), getattr(name, "__qualname__", "profile")
+            functools.update_wrapper(self, function)
+            self._function = function
+        if not isinstance(name, str):
+            raise TypeError(f"profile takes a name or a function, and was given {name!r}; put it below @classmethod or @property, beside the function")
         self.name, self.everything = name, everything
         self.trace = None
-        self._session = None
+        # Recordings under way by thread, innermost last.
+        self._sessions = {}
 
     def __call__(self, *args, **kwargs):
         if self._function is None:
             # @xo.profile("name")
+            if len(args) != 1 or kwargs or not callable(args[0]):
+                raise TypeError(f"xo.profile({self.name!r}) is put on a function, or used in a `with` statement")
             made = profile(args[0], everything=self.everything)
             made.name = self.name
             return made
+        if threading.get_ident() in self._sessions:
+            return self._function(*args, **kwargs)
         with self:
             return self._function(*args, **kwargs)
 
+    def __get__(self, instance, owner=None):
+        return self if instance is None else types.MethodType(self, instance)
+
     def __enter__(self):
-        self._session = _native.ProfileSession(self.name, self.everything)
+        session = _native.ProfileSession(self.name, self.everything)
+        self._sessions.setdefault(threading.get_ident(), []).append(session)
         return self
 
     def __exit__(self, *why):
-        self.trace, self._session = self._session.end(), None
+        thread = threading.get_ident()
+        if thread not in self._sessions:
+            raise RuntimeError("this thread records nothing: leave the `with` block in the thread that entered it")
+        session = self._sessions[thread].pop()
+        if not self._sessions[thread]:
+            del self._sessions[thread]
+        self.trace = session.end()
         return False
 
     def _seen(self):
@@ -75,3 +99,11 @@ class profile:
         with open(path, "w", encoding="utf-8") as file:
             file.write(page)
         return None
+
+
+def recordable(function):
+    """The function, unless calling it only makes something that runs later."""
+    if any(of(function) for of in (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)):
+        name = getattr(function, "__qualname__", function)
+        raise TypeError(f"{name} runs in pieces, after its call has returned: put `with xo.profile(...)` around what waits for it or walks through it")
+    return function

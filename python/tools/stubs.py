@@ -13,7 +13,7 @@ HEAD = "\"\"\"Written by python/tools/stubs.py.\"\"\"\n\nimport builtins\nfrom t
 RETURNS = {
     "allclose": "builtins.bool", "array_equal": "builtins.bool", "can_cast": "builtins.bool", "isdtype": "builtins.bool", "broadcast_arrays": "list[Array]", "meshgrid": "list[Array]",
     "nonzero": "tuple[Array, ...]", "unstack": "tuple[Array, ...]", "split": "list[Array]", "result_type": "dtype", "explain": "str",
-    "fallbacks": "dict[tuple[str, str, int], int]", "get_runtime": "Runtime", "init": "Runtime", "install": "None", "gpu": "Any", "gpu_kernel": "Any", "par_iter": "Any",
+    "fallbacks": "dict[tuple[str, str, int], int]", "get_runtime": "Runtime", "init": "Runtime", "install": "None", "gpu": "Any", "gpu_kernel": "Any", "par_iter": "par.ParIter",
     "histogram": "tuple[Array, Array]", "unique": "Any", "list_devices": "list[device]", "tolist": "Any", "item": "Any", "tobytes": "bytes",
     "fill": "None", "sort": "None", "numpy": "Any", "__len__": "int", "__bool__": "builtins.bool", "__float__": "float", "__complex__": "complex",
     "__index__": "int", "__int__": "int", "__iter__": "Iterator[Array]", "__setitem__": "None", "__contains__": "builtins.bool", "__repr__": "str",
@@ -87,6 +87,8 @@ def plain_class(name, thing):
     """The stub of another class."""
     lines = [f"class {name}:", f'    """{summary(thing)}"""', f"    def __init__(self, *args: Any, **kwargs: Any) -> None: ..."]
     lines.append("    def __getattr__(self, name: str) -> Any: ...")
+    if "__call__" in vars(thing):
+        lines.append("    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...")
     if hasattr(thing, "__enter__"):
         lines += [f"    def __enter__(self) -> {name}: ...", "    def __exit__(self, *why: Any) -> builtins.bool: ..."]
     return "\n".join(lines) + "\n\n"
@@ -95,7 +97,7 @@ def plain_class(name, thing):
 def stub():
     """The stub of the package."""
     text = HEAD + "from . import batch as batch, embed as embed, exceptions as exceptions, fft as fft, hrr as hrr, lattice as lattice\n"
-    text, late = text + "from . import linalg as linalg, memory as memory, nn as nn, random as random\n\n", ""
+    text, late = text + "from . import linalg as linalg, memory as memory, nn as nn, par as par, random as random\n\n", ""
     text += array()
     for name in sorted(set(dir(xo)) - {"Array"}):
         thing = getattr(xo, name)
@@ -133,30 +135,95 @@ HRR = {
 }
 
 
+# The same of `crossover.embed`; `-> Any` in the package is what these say here.
+EMBED = {
+    "Sinusoid": {"frequencies": "list[float]"},
+    "Embedder": {
+        "with_vocabulary": "Embedder", "with_dimensions": "Embedder", "with_precision": "Embedder", "with_relative": "Embedder", "recut": "Embedder",
+        "load": "Embedder", "relative": "Array | None", "config": "dict[str, Any]", "info": "dict[str, Any]", "benchmark": "dict[str, float]",
+        "advise": "dict[str, Any]", "vocabulary": "int", "dimensions": "int", "save": "None",
+    },
+    "Table": {"write": "None", "columns": "int", "dtype": "_dtype", "verify": "None", "stats": "dict[str, float]"},
+    "Tokenizer": {
+        "from_json": "Tokenizer", "train": "Tokenizer", "with_padding": "Tokenizer", "with_truncation": "Tokenizer", "whole": "Tokenizer",
+        "vocabulary": "int", "special": "list[tuple[str, int]]", "id": "int | None", "token": "str | None", "encode": "list[int]",
+        "encode_batch": "tuple[Array, Array]", "decode": "Any", "to_json": "str", "save": "None",
+    },
+    "TextEmbedder": {"tokenizer": "Tokenizer", "embedder": "Embedder", "embed": "tuple[Array, Array]", "save": "None", "load": "TextEmbedder"},
+}
+LATTICE = {
+    "Lattice": {
+        "sizes": "list[int]", "periodic": "bool", "vertex": "int", "coordinates": "list[int]", "neighbours": "list[int]", "distance": "int",
+        "shortest_path": "list[int] | None", "route": "tuple[list[int], float] | None", "shortest_paths": "list[list[int] | None]",
+        "distances": "list[int]", "distance_fields": "list[Array]", "analyze_structure": "dict[str, Any]",
+    },
+    "Scratch": {
+        "bytes": "Any", "xor": "None", "add": "None", "swap": "None", "write": "Any", "finish": "dict[str, Any]",
+    },
+}
+
+
+def native_class(name, thing, returns, special=()):
+    """The stub of a class of which each method is known; `special` are methods with underscores, what follows `self`, and what they return."""
+    text = f'class {name}:\n    """{summary(thing)}"""\n    def __init__{constructor(thing)} -> None: ...\n'
+    for member, found in sorted(vars(thing).items()):
+        if member.startswith("_"):
+            continue
+        kind = returns.get(member, "Array")
+        if inspect.isgetsetdescriptor(found) or isinstance(found, property):
+            text += f'    @property\n    def {member}(self) -> {kind}:\n        """{summary(found)}"""\n'
+            continue
+        static = isinstance(found, staticmethod)
+        line = function(member, getattr(thing, member), "    ", method=not static)
+        text += ("    @staticmethod\n" if static else "") + line.replace(f"-> {RETURNS.get(member, 'Array')}:", f"-> {kind}:")
+    return text + "".join(f"    def {one}(self{more}) -> {kind}: ...\n" for one, more, kind in special if one in vars(thing)) + "\n"
+
+
+def constructor(thing):
+    """The arguments of a class's constructor as text, where it tells them."""
+    try:
+        found = inspect.signature(thing)
+    except (TypeError, ValueError):
+        return "(self, *args: Any, **kwargs: Any)"
+    text = str(found) and signature(thing).replace("<class '__main__.Any'>", "Any").replace("__main__.Any", "Any")
+    return "(self)" if text == "()" else text.replace("(", "(self, ", 1)
+
+
+PLAIN = HEAD.replace("import builtins\n", "").replace(", Iterator", "") + "from . import Array\n\n"
+
+
 def hrr():
     """The stub of `crossover.hrr`."""
-    text = HEAD.replace("import builtins\n", "").replace(", Iterator", "") + "from . import Array\n\n"
+    special = ("__len__", "", "int"), ("__contains__", ", name: str, /", "bool"), ("__getitem__", ", name: str, /", "Array")
+    text = PLAIN
     for name, returns in HRR.items():
-        thing = getattr(xo.hrr, name)
-        text += f'class {name}:\n    """{summary(thing)}"""\n    def __init__(self, *args: Any, **kwargs: Any) -> None: ...\n'
-        for member, found in sorted(vars(thing).items()):
-            if member.startswith("_"):
-                continue
-            kind = returns.get(member, "Array")
-            if inspect.isgetsetdescriptor(found):
-                text += f'    @property\n    def {member}(self) -> {kind}:\n        """{summary(found)}"""\n'
-                continue
-            static = isinstance(found, staticmethod)
-            line = function(member, getattr(thing, member), "    ", method=not static)
-            text += ("    @staticmethod\n" if static else "") + line.replace(f"-> {RETURNS.get(member, 'Array')}:", f"-> {kind}:")
-        text += "".join(f"    def {one}(self{more}) -> {kind}: ...\n" for one, more, kind in (
-            ("__len__", "", "int"), ("__contains__", ", name: str, /", "bool"), ("__getitem__", ", name: str, /", "Array"),
-        ) if one in vars(thing)) + "\n"
+        made = native_class(name, getattr(xo.hrr, name), returns, special)
+        text += made.replace(f"def __init__{constructor(getattr(xo.hrr, name))}", "def __init__(self, *args: Any, **kwargs: Any)")
     return text + function("verify", xo.hrr.verify).replace("-> Array:", "-> list[str]:")
 
 
+def embed():
+    """The stub of `crossover.embed`."""
+    text = PLAIN.replace("import Array", "import Array, dtype as _dtype")
+    for name, returns in EMBED.items():
+        more = ", texts: list[str]" if name == "TextEmbedder" else ", tokens: Any, position: int = ..."
+        kind = "tuple[Array, Array]" if name == "TextEmbedder" else "Array"
+        text += native_class(name, getattr(xo.embed, name), returns, [("__call__", more, kind), ("__len__", "", "int")])
+    return text + "".join(function(name, getattr(xo.embed, name)) for name in ("rotary", "sinusoid"))
+
+
+def lattice():
+    """The stub of `crossover.lattice`."""
+    text = PLAIN
+    for name, returns in LATTICE.items():
+        special = ("__len__", "", "int"), ("__enter__", "", "Scratch"), ("__exit__", ", *why: Any", "bool")
+        text += native_class(name, getattr(xo.lattice, name), returns, special)
+    text += function("cube", xo.lattice.cube).replace("-> Array:", "-> Lattice:")
+    return text + "".join(function(name, getattr(xo.lattice, name)) for name in ("walsh_hadamard", "xor_convolve", "xor_transform"))
+
+
 if __name__ == "__main__":
-    for name, text in {"__init__.pyi": stub(), "hrr.pyi": hrr()}.items():
+    for name, text in {"__init__.pyi": stub(), "embed.pyi": embed(), "hrr.pyi": hrr(), "lattice.pyi": lattice()}.items():
         file = FOLDER / name
         if "--check" in sys.argv:
             if not file.exists() or file.read_text() != text:
