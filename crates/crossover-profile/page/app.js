@@ -35,7 +35,7 @@ const App = (() => {
     const trace = traces[shown];
     Surface.reset();
     flame = null;
-    document.title = `${trace.name} · Crossover`;
+    document.title = `${Format.cut(trace.name, 200)} · Crossover`;
     id("start").hidden = true;
     id("report").hidden = false;
     id("sections").hidden = false;
@@ -66,32 +66,49 @@ const App = (() => {
   }
 
   function refuse(name, why) {
-    const box = id("message");
-    box.replaceChildren(
-      h("div", {}, h("strong", {}, name ? `${name} was not opened. ` : "The trace was not opened. "), why),
-      h("button", { type: "button", class: "quiet", onclick: () => box.replaceChildren() }, "Close"));
+    const note = h("div", {},
+      h("p", {}, h("strong", {}, name ? `${Format.cut(name, 120)} was not opened. ` : "The trace was not opened. "), why),
+      h("button", { type: "button", class: "quiet", onclick: () => note.remove() }, "Close"));
+    id("message").append(note);
   }
 
+  // Also what nobody foresaw is said: a page that does nothing explains nothing.
+  const reason = (error) => (error instanceof TraceError ? error.message
+    : `The page failed to draw it: ${error?.message ?? error}. The trace may be damaged in a way that the page does not know, or this is a mistake of the page.`);
+
+  const clear = () => id("message").replaceChildren();
+
+  function nothing() {
+    for (const name of ["report", "sections", "runs"]) id(name).hidden = true;
+    id("start").hidden = false;
+  }
+
+  // Opens a trace; where that fails, what was open stays.
   function load(text, name, slot) {
-    let trace = null;
+    const before = [...traces];
     try {
-      trace = Trace.parse(text);
+      const trace = Trace.parse(text);
+      if (slot === 0) traces.length = 0;
+      // A second file joins a first, if there is one.
+      traces[Math.min(slot, traces.length, 1)] = trace;
+      shown = 0;
+      draw();
     } catch (error) {
-      if (!(error instanceof TraceError)) throw error;
-      refuse(name, error.message);
+      refuse(name, reason(error));
+      if (!(error instanceof TraceError)) {
+        traces.splice(0, traces.length, ...before);
+        shown = 0;
+        if (traces.length > 0) draw();
+        else nothing();
+      }
       return false;
     }
-    id("message").replaceChildren();
-    if (slot === 0) traces.length = 0;
-    traces[slot === 0 ? 0 : 1] = trace;
-    shown = 0;
-    draw();
-    if (name) Dom.announce(`${name} is open`);
+    if (name) Dom.announce(`${Format.cut(name, 120)} is open`);
     if (traces.length === 2 && name) go("compare");
     return true;
   }
 
-  const choose = (slot) => Drop.choose(slot, load, refuse);
+  const choose = (slot) => Drop.choose(slot, load, refuse, clear);
 
   // The link of the section in view is marked.
   function spy() {
@@ -112,18 +129,27 @@ const App = (() => {
       try {
         traces[index] = Trace.parse(await Embedded.text(element));
       } catch (error) {
-        if (!(error instanceof TraceError)) throw error;
-        refuse(elements.length === 2 ? `Run ${"AB"[index]}` : "", error.message);
+        refuse(elements.length === 2 ? `Run ${"AB"[index]}` : "", reason(error));
         break;
       }
       element.remove();
     }
-    if (traces.length > 0) draw();
+    if (traces.length === 0) return;
+    try {
+      draw();
+    } catch (error) {
+      refuse("", reason(error));
+      traces.length = 0;
+      nothing();
+    }
   }
 
   async function start() {
     Theme.start();
-    Drop.start(load, refuse, () => (traces.length > 0 ? 1 : 0));
+    // Pictures are drawn later, when nobody waits for them any more.
+    addEventListener("error", (event) => event.error && refuse("", reason(event.error)));
+    addEventListener("unhandledrejection", (event) => refuse("", reason(event.reason)));
+    Drop.start(load, refuse, clear, () => (traces.length > 0 ? 1 : 0));
     for (const button of document.querySelectorAll("[data-open]")) button.addEventListener("click", () => choose(Number(button.dataset.open)));
     Keyboard.global({
       search: () => traces.length > 0 && (go("timeline"), id("search").focus({ preventScroll: true })),

@@ -6,8 +6,9 @@ const Compare = (() => {
   // Differences that make the comparison one of machines, not of code.
   function differences(a, b) {
     const notes = [];
+    const shown = (value) => Format.cut(String(value ?? "unknown"), 200);
     const say = (what, one, other) => {
-      if (JSON.stringify(one) !== JSON.stringify(other)) notes.push(`${what}: ${one ?? "unknown"} in A, ${other ?? "unknown"} in B.`);
+      if (JSON.stringify(one) !== JSON.stringify(other)) notes.push(`${what}: ${shown(one)} in A, ${shown(other)} in B.`);
     };
     say("Another processor", a.machine.cpu, b.machine.cpu);
     say("Another number of threads", a.machine.threads, b.machine.threads);
@@ -50,7 +51,7 @@ const Compare = (() => {
   function parts(a, b) {
     if (!a.breakdown || !b.breakdown) return "";
     const [one, other] = [Summary.parts(a), Summary.parts(b)];
-    const scale = Math.max(...one.map((part, index) => Math.abs(other[index].ns - part.ns)));
+    const scale = Stats.most(one.map((part, index) => Math.abs(other[index].ns - part.ns)));
     const rows = one.map((part, index) => ({ id: part.key, name: part.name, colour: part.colour, order: index, a: part.ns, b: other[index].ns, difference: other[index].ns - part.ns, scale }));
     return new Table({
       caption: "Breakdown of both runs", rows, sort: { key: "name", descending: false },
@@ -79,7 +80,7 @@ const Compare = (() => {
       }
     }
     const rows = [...pairs.values()].map((pair) => ({ ...pair, difference: (pair.b ?? 0) - (pair.a ?? 0), words: `${pair.name} ${pair.text} ${pair.where}`.toLowerCase() }));
-    const scale = Math.max(0, ...rows.map((row) => Math.abs(row.difference)));
+    const scale = Stats.most(rows.map((row) => Math.abs(row.difference)));
     for (const row of rows) row.scale = scale;
     const mean = (total, count) => (count > 0 ? total / count : null);
     const time = (value) => (value === null ? "–" : Format.time(value));

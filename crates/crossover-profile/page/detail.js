@@ -58,7 +58,7 @@ const Detail = (() => {
         Trace.line(trace, row) !== null ? ["Asked for at", Trace.line(trace, row)] : null,
         launch >= 0 && launches.live[launch] > 0
           ? ["Arrays on its device", `${Format.bytes(launches.live[launch])}, at most ${Format.bytes(launches.peak[launch])} until then`] : null,
-        path.length > 0 ? ["Scope", path.join(" › ")] : null,
+        path.length > 0 ? ["Scope", path.map((name) => Format.cut(name, 60)).join(" › ")] : null,
         launch >= 0 && launches.reason[launch] >= 0 ? ["Placed here", Trace.string(trace, launches.reason[launch])] : null,
         prediction(trace, row),
         launch >= 0 && launches.moved[launch] > 0 ? ["Copied for it", Format.bytes(launches.moved[launch])] : null,

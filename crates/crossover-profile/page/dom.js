@@ -33,7 +33,7 @@ const Dom = (() => {
     show(x, y, title, lines) {
       const box = id("tooltip");
       box.replaceChildren(
-        h("strong", {}, title),
+        h("strong", {}, Format.cut(title, 200)),
         ...lines.filter(Boolean).map(([label, value]) => h("div", {}, h("span", {}, label), h("span", {}, value))),
       );
       box.hidden = false;

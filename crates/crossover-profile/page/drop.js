@@ -20,16 +20,17 @@ const Drop = (() => {
   }
 
   // The chooser; `slot` says whether the file replaces what is open or joins it.
-  function choose(slot, load, refuse) {
+  function choose(slot, load, refuse, clear) {
     const input = Dom.id("file");
     input.value = "";
     input.onchange = () => {
+      clear();
       if (input.files[0]) read(input.files[0], (text, name) => load(text, name, slot), refuse);
     };
     input.click();
   }
 
-  function start(load, refuse, slotOfDrop) {
+  function start(load, refuse, clear, slotOfDrop) {
     let depth = 0;
     const over = (shown) => document.body.classList.toggle("dropping", shown);
     const files = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
@@ -51,7 +52,11 @@ const Drop = (() => {
       depth = 0;
       over(false);
       // Two files at once are a comparison, in their order.
-      const given = [...event.dataTransfer.files].slice(0, 2);
+      const all = [...event.dataTransfer.files];
+      const given = all.slice(0, 2);
+      clear();
+      if (all.length === 0) refuse("", "The browser handed over no file.");
+      for (const file of all.slice(2)) refuse(file.name, "Two traces at once are compared; drop this one by itself.");
       let slot = given.length === 2 ? 0 : slotOfDrop();
       for (const file of given) {
         const place = slot;

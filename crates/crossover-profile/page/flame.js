@@ -11,8 +11,7 @@ class Flame {
     this.current = 0;
     this.hovered = -1;
     this.wanted = "";
-    canvas.style.height = `${(this.tree.deepest + 1) * Flame.BAR + 2}px`;
-    this.surface = new Surface(canvas, (context, width) => this.draw(context, width));
+    this.surface = Surface.scrolled(canvas, (this.tree.deepest + 1) * Flame.BAR + 2, (context, width) => this.draw(context, width));
     this.listen();
     this.say();
   }
@@ -31,13 +30,14 @@ class Flame {
     context.textBaseline = "middle";
     const ancestors = new Set();
     for (let at = this.focus; at >= 0; at = tree.parent[at]) ancestors.add(at);
+    const { top, bottom } = this.surface.seen();
     const open = [0];
     while (open.length > 0) {
       const at = open.pop();
       const above = ancestors.has(at) && at !== this.focus;
       const box = above ? { x: 0, wide: width, y: tree.depth[at] * Flame.BAR } : this.box(at, width);
       if (box.wide < 0.5 || box.x > width || box.x + box.wide < 0) continue;
-      this.bar(context, at, box, above);
+      if (box.y + Flame.BAR > top && box.y < bottom) this.bar(context, at, box, above);
       for (const child of tree.children[at]) if (!above || ancestors.has(child)) open.push(child);
     }
   }
@@ -91,6 +91,7 @@ class Flame {
 
   go(at) {
     this.current = at;
+    this.surface.reveal(this.tree.depth[at] * Flame.BAR, Flame.BAR);
     this.surface.redraw();
     this.say();
     Dom.announce(this.sentence(at));
@@ -108,14 +109,14 @@ class Flame {
 
   say() {
     const path = Stacks.path(this.tree, this.focus);
-    this.status.textContent = path.length === 0 ? "Click a bar to see it in full width." : path.join(" › ");
+    this.status.textContent = path.length === 0 ? "Click a bar to see it in full width." : path.map((name) => Format.cut(name, 60)).join(" › ");
   }
 
   listen() {
     const { canvas, tree } = this;
     const at = (event) => {
       const box = canvas.getBoundingClientRect();
-      return this.hit(event.clientX - box.left, event.clientY - box.top);
+      return this.hit(event.clientX - box.left, event.clientY - box.top + this.surface.seen().top);
     };
     canvas.addEventListener("pointermove", (event) => {
       const node = at(event);
@@ -179,7 +180,7 @@ class Flame {
     const box = h("details", { class: "alternative" }, h("summary", {}, "Flame graph as a table: paths by their own time"));
     box.addEventListener("toggle", () => box.append(Flame.table(flame.tree).element), { once: true });
     host.replaceChildren(
-      canvas,
+      flame.surface.box,
       h("div", { class: "flame-foot" }, status, h("button", { type: "button", class: "quiet", onclick: () => flame.zoom(0) }, "Whole run")),
       box);
     return flame;
@@ -188,7 +189,7 @@ class Flame {
   static table(tree) {
     const rows = [];
     for (let at = 1; at < tree.name.length; at += 1) {
-      const path = Stacks.path(tree, at).join(" › ");
+      const path = Stacks.path(tree, at).map((name) => Format.cut(name, 60)).join(" › ");
       rows.push({ id: String(at), path, self: tree.self[at], total: tree.total[at], count: tree.count[at] });
     }
     return new Table({

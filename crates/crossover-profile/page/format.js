@@ -57,11 +57,14 @@ const Format = (() => {
   const difference = (ns) => (known(ns) ? (ns > 0 ? "+" : ns < 0 ? "−" : "") + time(Math.abs(ns)) : "–");
   const plural = (number, one, many = one + "s") => `${count(number)} ${number === 1 ? one : many}`;
 
+  // A name as long as a place has room for; the whole of it is elsewhere.
+  const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+
   function date(text) {
     const moment = new Date(text);
     if (Number.isNaN(moment.getTime())) return text;
     return moment.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" }) + " UTC";
   }
 
-  return { time, bytes, rate, flops, count, percent, change, difference, plural, date, known, digits, short };
+  return { time, bytes, rate, flops, count, percent, change, difference, plural, date, known, digits, short, cut };
 })();

@@ -4,7 +4,7 @@ const Kernels = (() => {
   const { h } = Dom;
 
   function columns(trace, rows) {
-    const heaviest = Math.max(...rows.map((row) => row.share ?? 0));
+    const heaviest = Stats.most(rows.map((row) => row.share ?? 0));
     const figure = (key, label, title, show) => ({ key, label, title, numeric: true, value: (row) => row[key], cell: (row) => show(row[key]) });
     const several = trace.devices.length > 1;
     return [
@@ -15,7 +15,7 @@ const Kernels = (() => {
       { key: "dtype", label: "Type", value: (row) => row.dtype, cell: (row) => row.dtype },
       figure("count", "Launches", "How often it ran", Format.count),
       { key: "total", label: "Total", title: "All launches together; the bar compares with the heaviest", numeric: true, value: (row) => row.total,
-        cell: (row) => Table.bar(row.share / heaviest, Format.time(row.total), Trace.side(trace, row.device)) },
+        cell: (row) => Table.bar(heaviest > 0 ? row.share / heaviest : 0, Format.time(row.total), Trace.side(trace, row.device)) },
       figure("share", "of wall", "Share of the wall time; kernels may overlap", Format.percent),
       figure("mean", "Mean", "Mean time of a launch", Format.time),
       { key: "spread", label: "Spread", title: "Half the distance between the 10th and the 90th percentile, against the median", numeric: true,

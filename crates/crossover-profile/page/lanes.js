@@ -2,13 +2,14 @@
 // Where spans lie in the timeline: each track has lanes, in a lane no two spans overlap. So both the starts and the ends in a
 // lane are sorted, everything visible is found by bisection, and what is narrower than a pixel is drawn as one.
 const Lanes = (() => {
-  const MOST = 24;
+  // As deep as recursions are drawn; what lies deeper shares the last lane.
+  const MOST = 4096;
 
   function build(trace) {
     const { spans, tracks } = trace;
     const open = tracks.map(() => []);
     const rows = tracks.map(() => []);
-    const depths = new Uint8Array(spans.count);
+    const depths = new Uint16Array(spans.count);
     for (let row = 0; row < spans.count; row += 1) {
       const track = spans.track[row];
       const ends = open[track];

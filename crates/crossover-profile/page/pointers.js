@@ -9,7 +9,7 @@ const Pointers = (() => {
     let drag = null;
     const local = (event) => {
       const box = canvas.getBoundingClientRect();
-      return { x: event.clientX - box.left, y: event.clientY - box.top };
+      return { x: event.clientX - box.left, y: event.clientY - box.top + timeline.surface.seen().top };
     };
 
     function wheel(event) {

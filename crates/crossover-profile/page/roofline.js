@@ -18,7 +18,7 @@ const Roofline = (() => {
     // The slope begins where it enters the picture.
     const begin = Math.max(range.x[0], range.y[0] / line.bandwidth);
     const at = (value) => y(Math.min(line.peak, line.bandwidth * value));
-    const label = `${line.name} ${line.dtype}: ${Format.short(Format.flops(line.peak))}, ${Format.short(Format.rate(line.bandwidth))}`;
+    const label = `${Format.cut(line.name, 40)} ${line.dtype}: ${Format.short(Format.flops(line.peak))}, ${Format.short(Format.rate(line.bandwidth))}`;
     // The name stands on its line, or higher where dots are in its way.
     const top = at(range.x[1]);
     const reach = taken.filter((dot) => dot.x > x(range.x[1]) - label.length * 6 && dot.top < top && dot.top > top - 24).map((dot) => dot.top);

@@ -4,6 +4,8 @@ const Scatter = (() => {
   const { h, svg } = Dom;
   const WIDE = 900;
   const HIGH = 380;
+  // Each is an element and a stop of the tab key; the table has the others.
+  const DOTS = 400;
   const EDGE = { left: 76, right: 20, top: 26, bottom: 44 };
 
   function scale([low, high], from, to) {
@@ -13,8 +15,8 @@ const Scatter = (() => {
 
   // Whole decades around the values, with a little room.
   function decades(values) {
-    const logs = values.map((value) => Math.log10(value));
-    return [10 ** Math.floor(Math.min(...logs) - 0.15), 10 ** Math.ceil(Math.max(...logs) + 0.15)];
+    const logs = values.map((value) => Math.log10(value)).sort((one, other) => one - other);
+    return [10 ** Math.floor(logs[0] - 0.15), 10 ** Math.ceil(logs[logs.length - 1] + 0.15)];
   }
 
   function axes(plot, { xText, yText, xName, yName }) {
@@ -56,19 +58,21 @@ const Scatter = (() => {
   }
 
   // points: {id, x, y, weight, colour, label, title, lines, row}; `lines` of the picture come from what it gets: scales, ranges, dots.
-  function make({ title, note, name, points, also = { x: [], y: [] }, xText, yText, xName, yName, draw, onSelect, onHover }) {
+  function make({ title, note, name, points: all, also = { x: [], y: [] }, xText, yText, xName, yName, draw, onSelect, onHover }) {
+    // Large dots first, so that small ones stay reachable on top of them.
+    const points = [...all].sort((one, other) => other.weight - one.weight).slice(0, DOTS);
+    const left = all.length > DOTS ? ` The ${DOTS} heaviest of ${Format.count(all.length)} are drawn.` : "";
     const range = { x: decades([...points.map((point) => point.x), ...also.x]), y: decades([...points.map((point) => point.y), ...also.y]) };
     const plot = { range, x: scale(range.x, EDGE.left, WIDE - EDGE.right), y: scale(range.y, HIGH - EDGE.bottom, EDGE.top) };
-    const heaviest = Math.max(...points.map((point) => point.weight));
-    for (const point of points) point.radius = 4 + 8 * Math.sqrt(point.weight / heaviest);
+    const heaviest = points[0].weight;
+    for (const point of points) point.radius = 4 + 8 * Math.sqrt(heaviest > 0 ? point.weight / heaviest : 0);
     plot.taken = points.map((point) => ({ x: plot.x(point.x), top: plot.y(point.y) - point.radius }));
-    // Large dots first, so that small ones stay reachable on top of them.
-    const dots = new Map([...points].sort((one, other) => other.weight - one.weight).map((point) => [point.id, dot(plot, point, onSelect, onHover)]));
+    const dots = new Map(points.map((point) => [point.id, dot(plot, point, onSelect, onHover)]));
     const picture = svg("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, class: "scatter", role: "group", "aria-label": name },
       axes(plot, { xText, yText, xName, yName }), [...dots.values()], draw(plot));
     const marked = (mark, id) => dots.forEach((circle, key) => circle.classList.toggle(mark, key === id));
     return {
-      element: h("figure", { class: "plot" }, h("figcaption", {}, h("h3", {}, title), h("p", { class: "muted" }, note)), h("div", { class: "plot-scroll" }, picture)),
+      element: h("figure", { class: "plot" }, h("figcaption", {}, h("h3", {}, title), h("p", { class: "muted" }, note + left)), h("div", { class: "plot-scroll" }, picture)),
       select: (id) => marked("selected", id),
       mark: (id) => marked("marked", id),
       keep: (ids) => dots.forEach((circle, key) => circle.classList.toggle("faded", !ids.has(key))),

@@ -2,8 +2,6 @@
 // Spans merged by the path of their names: the tree behind the flame graph. A kernel on a stream lies under the evaluation that
 // queued it, so the children of a node may take longer than it did; the node is then as wide as they are.
 const Stacks = (() => {
-  const DEEPEST = 512;
-
   function build(trace) {
     const { spans } = trace;
     const tree = { name: ["whole run"], colour: ["scope"], kind: [-1], parent: [-1], count: [1], own: [0], children: [[]], row: [-1] };
@@ -12,7 +10,7 @@ const Stacks = (() => {
     const chain = [];
     for (let row = 0; row < spans.count; row += 1) {
       // The enclosing span usually comes first; where it does not, the chain up to a known one is walked.
-      for (let at = row; at >= 0 && node[at] < 0 && chain.length < DEEPEST; at = spans.parent[at]) chain.push(at);
+      for (let at = row; at >= 0 && node[at] < 0; at = spans.parent[at]) chain.push(at);
       while (chain.length > 0) {
         const at = chain.pop();
         const parent = spans.parent[at] >= 0 ? Math.max(0, node[spans.parent[at]]) : 0;
@@ -66,10 +64,13 @@ const Stacks = (() => {
     tree.deepest = tree.depth.reduce((most, depth) => Math.max(most, depth), 0);
   }
 
-  function path(tree, at) {
+  // The innermost names, outermost first; those further out of a deep recursion are one.
+  function path(tree, at, most = 24) {
     const names = [];
-    for (let node = at; node > 0; node = tree.parent[node]) names.unshift(tree.name[node]);
-    return names;
+    let node = at;
+    for (; node > 0 && names.length < most; node = tree.parent[node]) names.push(tree.name[node]);
+    if (node > 0) names.push("…");
+    return names.reverse();
   }
 
   return { build, path };

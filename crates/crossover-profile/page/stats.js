@@ -9,6 +9,9 @@ const Stats = (() => {
     return sorted[low] + (sorted[high] - sorted[low]) * (place - low);
   }
 
+  // Not by spreading: a call takes only so many arguments.
+  const most = (values) => values.reduce((high, value) => (value > high ? value : high), 0);
+
   // The least time that the device's measured roofs allow, or null where nobody measured them.
   function roof(trace, number, bytes, flops, dtype) {
     const device = trace.devices[number];
@@ -114,5 +117,5 @@ const Stats = (() => {
     return ["cpu", "gpu", "transfer", "compile"].map((colour) => ({ colour, set: of(colour) }));
   }
 
-  return { kernels, path, activity, quantile };
+  return { kernels, path, activity, quantile, most };
 })();

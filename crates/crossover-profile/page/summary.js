@@ -60,7 +60,7 @@ const Summary = (() => {
     ];
     host.replaceChildren(
       h("div", { class: "hero" },
-        h("div", {}, h("h1", { id: "title" }, trace.name),
+        h("div", {}, h("h1", { id: "title", title: trace.name.length > 200 ? Format.cut(trace.name, 2000) : null }, Format.cut(trace.name, 200)),
           h("p", { class: "figures" }, figures.map(([figure, name]) => h("span", {}, h("b", {}, figure), ` ${name}`)))),
         h("p", { class: "wall" }, h("span", { class: "wall-figure" }, Format.time(trace.wall)), h("span", { class: "wall-name" }, "wall time"))),
       trace.dropped > 0 ? h("p", { class: "warning", role: "note" },

@@ -25,6 +25,7 @@ class Surface {
   paint() {
     cancelAnimationFrame(this.pending);
     this.pending = 0;
+    this.resize?.();
     const seen = this.canvas.getBoundingClientRect();
     if (seen.width === 0 || seen.height === 0) return;
     // On paper the canvas is a picture that keeps its proportions, drawn as wide as a page is.
@@ -43,6 +44,32 @@ class Surface {
     this.draw(this.context, box.width, box.height);
   }
 
+  // A picture that may be taller than any canvas: the canvas is as tall as its window and stays in it while the space behind scrolls.
+  // `draw` gets a context in which the whole picture has its place.
+  static scrolled(canvas, height, draw) {
+    const space = Dom.h("div", { class: "space" }, canvas);
+    const box = Dom.h("div", { class: "scrolled" }, space);
+    const surface = new Surface(canvas, (context, width) => {
+      context.save();
+      context.translate(0, -canvas.offsetTop);
+      draw(context, width);
+      context.restore();
+    });
+    surface.resize = () => {
+      space.style.height = `${height}px`;
+      canvas.style.height = `${Math.min(height, Surface.paper > 0 ? Surface.TALLEST : Surface.WINDOW)}px`;
+    };
+    surface.resize();
+    // What of the picture the canvas shows.
+    surface.seen = () => ({ top: canvas.offsetTop, bottom: canvas.offsetTop + surface.height });
+    surface.reveal = (top, size) => {
+      if (top < box.scrollTop || top + size > box.scrollTop + box.clientHeight) box.scrollTop = top - box.clientHeight / 2;
+    };
+    box.addEventListener("scroll", () => surface.redraw());
+    surface.box = box;
+    return surface;
+  }
+
   // Lets go of the canvases of the trace before.
   static reset() {
     for (const surface of Surface.all) {
@@ -55,4 +82,7 @@ class Surface {
 }
 Surface.all = new Set();
 Surface.paper = 0;
+// Of a scrolled picture, on the screen and on paper.
+Surface.WINDOW = 640;
+Surface.TALLEST = 12_000;
 Surface.FONT = '11px Inter, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';

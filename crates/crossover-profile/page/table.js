@@ -79,9 +79,16 @@ class Table {
     this.more.textContent = `Show all ${Format.count(rows.length)} rows`;
   }
 
+  // A name without end would make a row as tall as the window.
+  static shortened(content) {
+    if (Array.isArray(content)) return content.map(Table.shortened);
+    if (typeof content !== "string" || content.length <= Table.NAME) return content;
+    return Dom.h("span", { title: Format.cut(content, 2000) }, Format.cut(content, Table.NAME));
+  }
+
   line(row) {
     const cells = this.columns.map((column, index) => {
-      let content = column.cell(row);
+      let content = Table.shortened(column.cell(row));
       if (content === "–") content = [Dom.h("span", { "aria-hidden": "true" }, "–"), Dom.h("span", { class: "sr-only" }, "not recorded")];
       if (index === 0 && this.onSelect) {
         content = Dom.h("button", { type: "button", class: "link", onclick: () => this.onSelect(row) }, content);
@@ -113,6 +120,8 @@ class Table {
     for (const line of this.body.children) line.classList.toggle("marked", line.dataset.id === id);
   }
 }
+
+Table.NAME = 160;
 
 // A share as a bar behind its number.
 Table.bar = (share, text, colour = "accent") =>

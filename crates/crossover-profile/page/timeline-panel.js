@@ -146,8 +146,9 @@ const TimelinePanel = (() => {
         h("div", { class: "buttons" },
           button("Zoom out", "−", () => timeline.zoom(1.6)), button("Zoom in", "+", () => timeline.zoom(1 / 1.6)),
           h("button", { type: "button", class: "quiet", onclick: () => timeline.fit() }, "Whole run"))),
-      h("div", { class: "stage" }, overview, h("div", { class: "tracks-scroll" }, canvas), notice),
+      h("div", { class: "stage" }, overview, timeline.surface.box, notice),
       h("p", { class: "sr-only", id: "timeline-keys" }, "Arrow keys walk from span to span, plus and minus zoom, Enter zooms to the span, question mark lists all keys. Tables follow below."),
+      timeline.contentHeight > Surface.TALLEST ? h("p", { class: "paper-only" }, "Only the upper tracks are on paper.") : "",
       detail, alternative(timeline));
     apply(null);
     return {

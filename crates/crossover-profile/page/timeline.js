@@ -32,8 +32,7 @@ class Timeline {
       y += track.lanes.length * Timeline.LANE + Timeline.GAP;
     }
     this.contentHeight = Math.max(y, 40);
-    canvas.style.height = `${this.contentHeight}px`;
-    this.surface = new Surface(canvas, (context, width) => this.draw(context, width));
+    this.surface = Surface.scrolled(canvas, this.contentHeight, (context, width) => this.draw(context, width));
     this.overview = new Surface(overview, (context, width) => this.drawOverview(context, width));
   }
 
@@ -112,11 +111,7 @@ class Timeline {
       this.show(middle - wide / 2, middle + wide / 2);
     }
     const track = this.tracks.find((one) => one.index === this.trace.spans.track[row]);
-    const scroller = this.canvas.parentElement;
-    const y = track.top + this.depths[row] * Timeline.LANE;
-    if (y < scroller.scrollTop || y + Timeline.LANE > scroller.scrollTop + scroller.clientHeight) {
-      scroller.scrollTop = y - scroller.clientHeight / 2;
-    }
+    this.surface.reveal(track.top + this.depths[row] * Timeline.LANE, Timeline.LANE);
   }
 
   // Marks spans; `matching` is one byte per span, or null for all.
@@ -154,8 +149,11 @@ class Timeline {
     context.beginPath();
     context.rect(this.gutter, 0, this.plot, this.contentHeight);
     context.clip();
+    const { top, bottom } = this.surface.seen();
     for (const track of this.tracks) {
-      track.lanes.forEach((lane, depth) => this.drawLane(context, lane, track.top + depth * Timeline.LANE));
+      const first = Math.max(0, Math.floor((top - track.top) / Timeline.LANE));
+      const last = Math.min(track.lanes.length, Math.ceil((bottom - track.top) / Timeline.LANE));
+      for (let depth = first; depth < last; depth += 1) this.drawLane(context, track.lanes[depth], track.top + depth * Timeline.LANE);
     }
     this.drawSelection(context);
     context.restore();
@@ -285,7 +283,9 @@ class Timeline {
   drawNames(context) {
     context.fillStyle = Theme.colour("surface");
     context.fillRect(0, 0, this.gutter, this.contentHeight);
+    const { top, bottom } = this.surface.seen();
     for (const track of this.tracks) {
+      if (track.top > bottom || track.top + 2 * Timeline.LANE < top) continue;
       const y = track.top + Timeline.LANE / 2 - 1;
       context.fillStyle = Theme.colour("line");
       context.fillRect(0, Math.round(track.top - Timeline.GAP / 2) + 0.5, this.surface.width, 0.5);
@@ -294,6 +294,7 @@ class Timeline {
       // Where room is short the device's name goes first: its tracks differ in the rest.
       const device = `${this.trace.devices[track.device]?.name ?? ""} `;
       let name = this.gutter < 100 && track.name.startsWith(device) ? track.name.slice(device.length) : track.name;
+      name = Format.cut(name, 60);
       while (name.length > 2 && context.measureText(name).width > room) name = `${name.slice(0, -2)}…`;
       context.fillText(name, 0, y);
       if (track.lanes.length > 1) {

@@ -1,7 +1,8 @@
 "use strict";
 // Reads a trace file: refuses what is foreign or damaged and says what is wrong, and turns columns into typed arrays.
 // The format is docs/trace-format.md. What holds afterwards: every column of a table has the same length, every number that
-// names a row or a string names one that exists, rows of spans are in order of their start.
+// names a row or a string names one that exists, rows of spans are in order of their start, no span lies inside itself.
+// src/check.rs asks the same of files that programs read; src/check/damage.json is tried on both.
 class TraceError extends Error {}
 
 const Trace = (() => {
@@ -19,6 +20,10 @@ const Trace = (() => {
     { key: "rest_ns", name: "Your program", colour: "rest" },
   ];
 
+  // Nanoseconds that a number counts exactly, which is a hundred days; amounts may be as large as programs count.
+  const LATEST = Number.MAX_SAFE_INTEGER;
+  const LARGEST = 2 ** 64;
+
   function fail(message) {
     throw new TraceError(message);
   }
@@ -29,11 +34,20 @@ const Trace = (() => {
     return text.length > 40 ? `${text.slice(0, 40)}…` : text;
   };
 
+  // What a file that is no text begins with.
+  const BINARY = [
+    ["\u001f\ufffd", "a file packed by gzip: unpack it first"], ["(\ufffd/\ufffd", "a file packed by zstd: unpack it first"],
+    ["PK\u0003\u0004", "a zip archive: unpack it first"], ["\u007fELF", "a program"], ["\ufffdNUMPY", "an array of NumPy"], ["<!doctype html", "a page"],
+  ];
+
   function json(text) {
     if (text.trim() === "") fail("The file is empty.");
     try {
       return JSON.parse(text);
     } catch (error) {
+      const head = text.trimStart().slice(0, 16).toLowerCase();
+      const known = BINARY.find(([start]) => head.startsWith(start.toLowerCase()));
+      if (known) fail(`This is no trace but ${known[1]}.`);
       const end = text.trimEnd().slice(-1);
       if (text.trimStart()[0] === "{" && end !== "}") {
         fail(`The file is cut off: it begins like a trace and ends in the middle, after ${Format.count(text.length)} characters.`);
@@ -60,27 +74,48 @@ const Trace = (() => {
     fail("This is a Chrome trace. Open it in Perfetto (ui.perfetto.dev); this page reads Crossover’s own trace files.");
   }
 
-  function number(object, name, where) {
+  const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+  const isWhole = (value, most) => Number.isInteger(value) && value >= 0 && value <= most;
+
+  // A member that may be missing, but is of its kind where it is there.
+  const TYPES = {
+    text: [(value) => typeof value === "string", "a text"],
+    number: [(value) => typeof value === "number" && Number.isFinite(value), "a number"],
+    count: [(value) => isWhole(value, LARGEST), "a whole number that is not negative"],
+    time: [(value) => isWhole(value, LATEST), `a number that is not negative, whole and at most ${LATEST}`],
+    row: [Number.isInteger, "a whole number"],
+    object: [isObject, "an object"],
+    list: [Array.isArray, "a list"],
+  };
+
+  function member(object, name, type, where = "", needed = false) {
     const value = object[name];
-    if (typeof value !== "number" || !Number.isFinite(value) || value < 0) {
-      fail(`The trace is damaged: ${where}${name} should be a number that is not negative, and is ${describe(value)}.`);
-    }
+    const [holds, words] = TYPES[type];
+    if (value === undefined && !needed) return value;
+    if (!holds(value)) fail(`The trace is damaged: ${where}${name} should be ${words}, and is ${describe(value)}.`);
     return value;
+  }
+
+  function list(object, name, type, where = "") {
+    const values = member(object, name, "list", where) ?? [];
+    const [holds, words] = TYPES[type];
+    const wrong = values.findIndex((value) => !holds(value));
+    if (wrong >= 0) fail(`The trace is damaged: ${where}${name}[${wrong}] should be ${words}, and is ${describe(values[wrong])}.`);
+    return values;
   }
 
   // One table: names of columns with what they hold. `limit` is the number of rows that a reference may name; −1 is none.
   function table(root, name, columns, needed) {
-    const source = root[name];
+    const source = member(root, name, "object", "", needed);
     const result = { count: 0 };
-    if (source === undefined && !needed) {
+    if (source === undefined) {
       for (const column of Object.keys(columns)) result[column] = [];
       return result;
     }
-    if (source === null || typeof source !== "object") fail(`The trace is damaged: the table “${name}” is ${describe(source)}.`);
     let first = null;
     for (const [column, { type, limit, least = -1, missing }] of Object.entries(columns)) {
       // Files of earlier programs lack some columns.
-      const values = source[column] ?? (missing === undefined ? undefined : new Array(result.count).fill(missing));
+      const values = source[column] === undefined && missing !== undefined ? new Array(result.count).fill(missing) : source[column];
       if (!Array.isArray(values)) fail(`The trace is damaged: ${name}.${column} should be a list, and is ${describe(values)}.`);
       if (first === null) {
         first = column;
@@ -99,23 +134,18 @@ const Trace = (() => {
   function typed(where, values, type, limit, least) {
     const wrong = (row, why) => fail(`The trace is damaged: ${where}[${row}] is ${describe(values[row])}; ${why}.`);
     const result = type === "row" ? new Int32Array(values.length) : new Float64Array(values.length);
+    const most = type === "time" ? LATEST : LARGEST;
     for (let row = 0; row < values.length; row += 1) {
       const value = values[row];
       if (typeof value !== "number") wrong(row, "it should be a number");
       if (type === "row") {
         if (!Number.isInteger(value) || value < least || value >= limit) wrong(row, `it should be between ${least} and ${limit - 1}`);
-      } else if (!(value >= 0)) {
-        wrong(row, "it should not be negative");
+      } else if (!isWhole(value, most)) {
+        wrong(row, value < 0 ? "it should not be negative" : `it should be whole and at most ${most}`);
       }
       result[row] = value;
     }
     return result;
-  }
-
-  function list(root, name) {
-    const value = root[name] ?? [];
-    if (!Array.isArray(value)) fail(`The trace is damaged: “${name}” should be a list, and is ${describe(value)}.`);
-    return value;
   }
 
   function kinds(spans) {
@@ -135,57 +165,129 @@ const Trace = (() => {
     }
   }
 
+  // Nothing encloses itself.
+  function nested({ count, parent }) {
+    const [open, done] = [1, 2];
+    const state = new Uint8Array(count);
+    for (let first = 0; first < count; first += 1) {
+      let at = first;
+      for (; at >= 0 && state[at] === 0; at = parent[at]) state[at] = open;
+      if (at >= 0 && state[at] === open) fail(`The trace is damaged: span ${at} lies inside itself.`);
+      for (at = first; at >= 0 && state[at] === open; at = parent[at]) state[at] = done;
+    }
+  }
+
+  function machine(root) {
+    const found = member(root, "machine", "object") ?? {};
+    member(found, "cpu", "text", "machine.");
+    for (const name of ["threads", "memory"]) member(found, name, "count", "machine.");
+    list(found, "devices", "object", "machine.").forEach((device, number) => {
+      const where = `machine.devices[${number}].`;
+      for (const name of ["name", "kind"]) member(device, name, "text", where, true);
+      if (device.bandwidth !== null) member(device, "bandwidth", "number", where);
+      const flops = member(device, "flops", "object", where) ?? {};
+      for (const dtype of Object.keys(flops)) member(flops, dtype, "number", `${where}flops.`);
+    });
+    return found;
+  }
+
+  function tracksOf(root, devices) {
+    const tracks = list(root, "tracks", "object");
+    tracks.forEach((track, number) => {
+      const where = `tracks[${number}].`;
+      member(track, "name", "text", where, true);
+      if (!["thread", "stream"].includes(track.kind)) fail(`The trace is damaged: ${where}kind should be thread or stream, and is ${describe(track.kind)}.`);
+      if (!isWhole(member(track, "device", "row", where, true), devices - 1)) fail(`The trace is damaged: ${where}device is ${track.device}; there are ${devices}.`);
+    });
+    return tracks;
+  }
+
+  function adviceOf(root) {
+    const advice = list(root, "advice", "object");
+    advice.forEach((one, number) => {
+      for (const [name, type] of [["share", "number"], ["title", "text"], ["evidence", "text"], ["suggestion", "text"], ["kernel", "row"]]) {
+        member(one, name, type, `advice[${number}].`, true);
+      }
+    });
+    return advice;
+  }
+
+  function predictions(lists) {
+    lists.forEach((times, launch) => {
+      if (!Array.isArray(times)) fail(`The trace is damaged: launches.predicted[${launch}] should be a list, and is ${describe(times)}.`);
+      const wrong = times.find((time) => !isWhole(time, LATEST));
+      if (wrong !== undefined) fail(`The trace is damaged: launches.predicted[${launch}] should be ${TYPES.time[1]}, and has ${describe(wrong)}.`);
+    });
+  }
+
+  // Devices that share a name get their numbers, as src/distinct.rs gives them.
+  function distinct(devices) {
+    const counts = new Map();
+    for (const { name } of devices) counts.set(name, (counts.get(name) ?? 0) + 1);
+    return devices.map((device, number) =>
+      counts.get(device.name) === 1 ? device : { ...device, name: `${device.name} (${device.kind}${number > 0 ? `:${number - 1}` : ""})` });
+  }
+
   function parse(text) {
     const root = json(text);
     recognise(root);
-    if (typeof root.version !== "number") fail(`The trace is damaged: “version” is ${describe(root.version)}.`);
+    if (!Number.isInteger(root.version) || root.version < 0) fail(`The trace is damaged: “version” is ${describe(root.version)}.`);
     if (root.version > VERSION) {
       fail(`This trace has version ${root.version}; this page reads up to ${VERSION}. Make the report with the newer Crossover.`);
     }
-    const strings = list(root, "strings");
-    const tracks = list(root, "tracks");
-    const machine = root.machine ?? {};
-    const devices = list(machine, "devices");
-    const text_ = { type: "row", limit: strings.length };
-    const device = { type: "row", limit: Math.max(devices.length, 1), least: 0 };
+    for (const name of ["name", "created", "crossover", "command"]) member(root, name, "text");
+    member(root, "dropped", "count");
+    const wall = member(root, "wall_ns", "time", "", true);
+    const strings = list(root, "strings", "text");
+    const host = machine(root);
+    const devices = distinct(host.devices ?? []);
+    const limit = Math.max(devices.length, 1);
+    const tracks = tracksOf(root, limit);
+    const text_ = { type: "row", limit: strings.length, least: 0 };
+    const device = { type: "row", limit, least: 0 };
     const size = { type: "number" };
+    const time = { type: "time" };
     const count = (name, column) => (Array.isArray(root[name]?.[column]) ? root[name][column].length : 0);
     const spans = table(root, "spans", {
-      start: size, duration: size, track: { type: "row", limit: tracks.length, least: 0 }, kind: { type: "list" }, name: text_,
+      start: time, duration: time, track: { type: "row", limit: tracks.length, least: 0 }, kind: { type: "list" }, name: text_,
       parent: { type: "row", limit: count("spans", "start") }, kernel: { type: "row", limit: count("kernels", "name") },
-      launch: { type: "row", limit: count("launches", "kernel") }, bytes: size, place: { ...text_, missing: -1 },
+      launch: { type: "row", limit: count("launches", "kernel") }, bytes: size, place: { ...text_, least: -1, missing: -1 },
     }, true);
     ordered("spans.start", spans.start);
     spans.kind = kinds(spans);
     spans.end = new Float64Array(spans.count);
-    for (let row = 0; row < spans.count; row += 1) spans.end[row] = spans.start[row] + spans.duration[row];
-    const wall = number(root, "wall_ns", "");
-    const breakdown = root.breakdown ?? null;
-    if (breakdown !== null) for (const part of PARTS) number(breakdown, part.key, "breakdown.");
+    for (let row = 0; row < spans.count; row += 1) {
+      spans.end[row] = spans.start[row] + spans.duration[row];
+      if (spans.end[row] > LATEST) fail(`The trace is damaged: spans.start[${row}] is ${spans.start[row]} and spans.duration[${row}] ${spans.duration[row]}: it ends after ${LATEST}.`);
+    }
+    nested(spans);
+    const breakdown = member(root, "breakdown", "object") ?? null;
+    if (breakdown !== null) for (const part of PARTS) member(breakdown, part.key, "time", "breakdown.", true);
     const trace = {
-      name: String(root.name ?? "unnamed"), created: root.created, crossover: root.crossover, command: root.command,
-      wall, dropped: root.dropped ?? 0, machine, devices, breakdown, strings, tracks, spans,
+      name: root.name ?? "unnamed", created: root.created, crossover: root.crossover, command: root.command,
+      wall, dropped: root.dropped ?? 0, machine: host, devices, breakdown, strings, tracks, spans,
       kernels: table(root, "kernels", { name: text_, form: text_, text: text_, read: size, written: size, flops: size, dtype: text_ }),
       launches: table(root, "launches", {
-        kernel: { type: "row", limit: count("kernels", "name"), least: 0 }, device, queued: size, reason: text_,
+        kernel: { type: "row", limit: count("kernels", "name"), least: 0 }, device, queued: time, reason: text_,
         predicted: { type: "list" }, moved: size, live: { ...size, missing: 0 }, peak: { ...size, missing: 0 },
       }),
       transfers: root.transfers === undefined ? null
         : table(root, "transfers", { span: { type: "row", limit: spans.count, least: 0 }, from: device, to: device }),
-      memory: table(root, "memory", { time: size, device, live: size, cached: size, others: size, budget: size, level: size }),
-      events: table(root, "events", { time: size, kind: text_, text: text_ }),
-      advice: list(root, "advice"),
+      memory: table(root, "memory", { time, device, live: size, cached: size, others: size, budget: size, level: { type: "row", limit: 256, least: 0 } }),
+      events: table(root, "events", { time, kind: text_, text: text_ }),
+      advice: adviceOf(root),
     };
+    predictions(trace.launches.predicted);
     ordered("memory.time", trace.memory.time);
     spans.estimated = new Uint8Array(spans.count);
-    const estimated = typed("estimated", list(root, "estimated"), "row", spans.count, 0);
+    const estimated = typed("estimated", member(root, "estimated", "list") ?? [], "row", spans.count, 0);
     for (const row of estimated) spans.estimated[row] = 1;
     trace.estimates = estimated.length;
     return trace;
   }
 
   const string = (trace, number) => (number < 0 ? "" : String(trace.strings[number]));
-  // The line of the program that asked for a span, or for what asked for it; a damaged file's chains end.
+  // The line of the program that asked for a span, or for what asked for it; long chains end.
   function line(trace, row) {
     const { place, parent } = trace.spans;
     for (let at = row, left = 1000; at >= 0 && left > 0; at = parent[at], left -= 1) if (place[at] >= 0) return string(trace, place[at]);

@@ -46,7 +46,7 @@ const Transfers = (() => {
   }
 
   function figure(name, value, note) {
-    return h("div", { class: "figure-box" }, h("p", { class: "eyebrow" }, name), h("p", { class: "big" }, value), h("p", { class: "muted" }, note));
+    return h("div", { class: "figure-box" }, h("p", { class: "eyebrow", title: Format.cut(name, 2000) }, Format.cut(name, 80)), h("p", { class: "big" }, value), h("p", { class: "muted" }, note));
   }
 
   function hidden(trace) {
@@ -62,7 +62,7 @@ const Transfers = (() => {
       host.replaceChildren(Dom.empty("No copies", "Nothing was moved between devices in this run."));
       return;
     }
-    const heaviest = Math.max(...rows.map((row) => row.bytes));
+    const heaviest = Stats.most(rows.map((row) => row.bytes));
     const table = new Table({
       caption: "Copies by what was moved and where in the program", rows, sort: { key: "bytes", descending: true }, most: 30,
       onSelect: (row) => showSpan(row.row),

@@ -134,7 +134,7 @@ def test_many_threads_scroll_and_the_selected_one_comes_into_view(show):
     trace = many_threads()
     page = show(trace)
     row = max(range(len(trace["spans"]["track"])), key=lambda at: trace["spans"]["track"][at])
-    scroller = page.locator(".tracks-scroll")
+    scroller = page.locator("#timeline .scrolled")
     assert scroller.evaluate("(box) => box.scrollHeight > box.clientHeight && box.scrollTop === 0")
     page.evaluate("row => App.panel.timeline.select(row, { reveal: true })", row)
     assert scroller.evaluate("(box) => box.scrollTop") > 0

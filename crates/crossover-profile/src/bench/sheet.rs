@@ -85,7 +85,12 @@ impl Sheet {
     pub fn table(&mut self, title: &str, about: &str, columns: &[&str], rows: Vec<Vec<Cell>>) {
         self.head(title, about);
         let out = &mut self.sections;
-        out.push_str("<div class=\"body\"><div class=\"table table-scroll\"><table><thead><tr>");
+        // A table that is wider than the window is scrolled by keys too.
+        let name = escaped(title);
+        let _ = write!(
+            out,
+            "<div class=\"body\"><div class=\"table table-scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{name}\"><table><caption class=\"sr-only\">{name}</caption><thead><tr>"
+        );
         for (at, column) in columns.iter().enumerate() {
             let numeric = rows
                 .first()
