@@ -67,7 +67,9 @@ fn pages() -> Result<Vec<(String, String)>> {
         let _ = write!(page, "\n### Functions one by one\n\n{}\n\n{text}", origin(path, document));
     }
     if let Some((path, document)) = &gpu {
-        let _ = write!(page, "\n## GPU\n\n{}\n\n{}", origin(path, document), gpu_text(document));
+        let again = newest("again-")?;
+        let _ =
+            write!(page, "\n## GPU\n\n{}\n\n{}", origin(path, document), gpu_text(document, again.as_ref()));
     }
     let readme = fs::read_to_string(workspace::root().join(README)).context("could not read README.md")?;
     let (before, rest) = readme.split_once(BEGIN).context("README.md has no bench:begin mark")?;
@@ -151,7 +153,8 @@ pub(crate) fn cpu_table(document: &Value) -> String {
 }
 
 /// What the proof compared, what the backend was tested with, and its times beside those of other libraries.
-fn gpu_text(document: &Value) -> String {
+/// What was compared on a GPU and how long work takes there; rows that were measured again later take the place of the first.
+fn gpu_text(document: &Value, again: Option<&(String, Value)>) -> String {
     let mut out = format!(
         "{}: {} results of generated kernels compared with the CPU bit for bit, {} differ.\n\n",
         document["machine"]["device"].as_str().unwrap_or("unknown GPU"),
@@ -166,12 +169,22 @@ fn gpu_text(document: &Value) -> String {
     }
     let (checked, timed) = (text(&document["backend"]["commit"]), text(&document["bench"]["commit"]));
     let _ = write!(out, "\nThese at commit {checked}, the times at commit {timed}. ");
+    if let Some((path, document)) = again {
+        let _ = write!(
+            out,
+            "Rows marked * are from [{path}](../{path}), at commit {}. ",
+            text(&document["commit"])
+        );
+    }
     out.push_str(
         "Arrays through the runtime, data on the GPU, times by the device's clock; `graph` replays PyTorch's calls as \
          one CUDA graph, `compile` is `torch.compile`. Ratio below 1 is faster than the best of them.\n\n\
          | work | Crossover ms | best peer ms | ratio | of copy |\n| --- | --- | --- | --- | --- |\n",
     );
+    let newer: Vec<&Value> = again.into_iter().flat_map(|(_, d)| d["rows"].as_array()).flatten().collect();
     for row in document["bench"]["rows"].as_array().into_iter().flatten() {
+        let newer = newer.iter().find(|newer| newer["name"] == row["name"]);
+        let (row, mark) = newer.map_or((row, ""), |newer| (*newer, " *"));
         let Some(ms) = row["ms"].as_f64() else { continue };
         let peers = row["peers"].as_object().into_iter().flatten();
         let best =
@@ -181,7 +194,7 @@ fn gpu_text(document: &Value) -> String {
             None => ("-".to_string(), "-".to_string()),
         };
         let share = row["of_copy"].as_f64().map_or("-".to_string(), |f| format!("{:.0}%", f * 100.0));
-        let _ = writeln!(out, "| {} | {ms:.4} | {peer} | {ratio} | {share} |", text(&row["name"]));
+        let _ = writeln!(out, "| {}{mark} | {ms:.4} | {peer} | {ratio} | {share} |", text(&row["name"]));
     }
     out
 }
