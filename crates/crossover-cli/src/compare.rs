@@ -70,6 +70,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     if !(0.0..100.0).contains(&arguments.tolerance) {
         bail!("a tolerance is from 0 to 100 percent, not {}", arguments.tolerance);
     }
+    if let Some(path) = &arguments.html {
+        report::check_target(path, &[&arguments.a, &arguments.b])?;
+    }
     let settings =
         Settings { tolerance: arguments.tolerance / 100.0, force: arguments.force, ..Settings::default() };
     let saved = |path: &str| !arguments.command && path.to_lowercase().ends_with(".json");

@@ -67,6 +67,10 @@ impl Format {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<bool> {
+    let target = target(arguments);
+    if target != Path::new("-") {
+        report::check_target(&target, &arguments.traces)?;
+    }
     let traces: Vec<Trace> = arguments.traces.iter().map(|path| read(path)).collect::<Result<_>>()?;
     let first = &traces[0];
     if traces.len() > 1 && arguments.format != Format::Html {
@@ -83,11 +87,6 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         Format::Speedscope => export::speedscope(first),
         Format::Prometheus => export::prometheus(first),
     };
-    let target = match &arguments.output {
-        Some(path) => path.clone(),
-        None if arguments.format == Format::Text => PathBuf::from("-"),
-        None => arguments.traces[0].with_extension(arguments.format.ending()),
-    };
     if target == Path::new("-") {
         report::text(&text)?;
         return Ok(true);
@@ -95,6 +94,15 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     std::fs::write(&target, &text).with_context(|| format!("could not write {}", target.display()))?;
     eprintln!("wrote {}, {}", target.display(), units::bytes(text.len() as u64));
     Ok(true)
+}
+
+/// Where to write.
+fn target(arguments: &Arguments) -> PathBuf {
+    match &arguments.output {
+        Some(path) => path.clone(),
+        None if arguments.format == Format::Text => PathBuf::from("-"),
+        None => arguments.traces[0].with_extension(arguments.format.ending()),
+    }
 }
 
 fn read(path: &Path) -> Result<Trace> {

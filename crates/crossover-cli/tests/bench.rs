@@ -237,3 +237,52 @@ fn memory_is_told_by_size_and_by_expression() {
     let shown = text(&crossover(&["bench", "memory", "--quick"]).stdout);
     assert!(shown.contains("attention, 4 heads of 64") && shown.contains("fused"), "{shown}");
 }
+
+#[test]
+fn what_can_be_refused_is_refused_before_anything_is_measured() {
+    let folder = tempdir().expect("a folder");
+    let saved = path(&folder, "before.json");
+    assert!(crossover(&["bench", "--quick", "--only", "tiny", "--times", "--save", &saved]).status.success());
+    let mut run = Run::from_json(&std::fs::read_to_string(&saved).expect("a file")).expect("a run");
+    run.machine.cpu = "another processor".into();
+    let other = path(&folder, "other.json");
+    run.save(&other).expect("it is written");
+    let floors = |text: &str| write(&folder, &format!("{}.toml", text.len()), text);
+    let (unknown, none) =
+        (floors("[[floor]]\nwork = \"gleu\"\nspeedup = 2"), floors("[[floor]]\nwork = \"gelu\""));
+    let (not, torn) = (floors("[[floor]]\nwork = \"gelu\"\nspeedup = nan"), floors("[[floor"));
+    let nowhere = path(&folder, "nowhere/page.html");
+    let into = folder.path().display().to_string();
+    // The whole suite, which takes minutes.
+    for (arguments, want) in [
+        (["--against", &other], "another processor"),
+        (["--against", &torn], "not JSON"),
+        (["--require", &unknown], "called \"gleu\""),
+        (["--require", &none], "asks for anything"),
+        (["--require", &not], "not negative"),
+        (["--require", &torn], "says no floors"),
+        (["--require", &saved], "says no floors"),
+        (["--require", &into], "could not read"),
+        (["--html", &nowhere], "there is no folder"),
+        (["--save", &nowhere], "there is no folder"),
+        (["--save", &into], "is a folder"),
+    ] {
+        let began = std::time::Instant::now();
+        let output = crossover(&[&["bench"], &arguments[..]].concat());
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+        assert!(said.contains(want) && !said.contains("panicked"), "{arguments:?}: {said}");
+        assert!(began.elapsed().as_secs() < 30, "{arguments:?}: {:?}", began.elapsed());
+    }
+    // Nothing that is read is written over.
+    let kept = std::fs::read(&saved).expect("a file");
+    for arguments in [
+        vec!["bench", "--quick", "--only", "tiny", "--against", &saved, "--html", &saved],
+        vec!["compare", &saved, &other, "--force", "--html", &saved],
+        vec!["compare", &other, &saved, "--force", "--html", &saved],
+    ] {
+        let output = crossover(&arguments);
+        assert!(text(&output.stderr).contains("written over"), "{arguments:?}: {}", text(&output.stderr));
+        assert_eq!(std::fs::read(&saved).expect("a file"), kept);
+    }
+}

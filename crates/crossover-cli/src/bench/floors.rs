@@ -51,37 +51,91 @@ pub struct Answer {
     pub why: Option<String>,
 }
 
-/// Holds a run against a file.
-pub fn answers(path: &Path, run: &Run) -> Result<Vec<Answer>> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))?;
-    judged(&text, run).with_context(|| format!("{} says no floors", path.display()))
+/// Floors that make sense.
+#[derive(Debug)]
+pub struct Floors {
+    all: Vec<Floor>,
+    /// Where they are from, for messages.
+    file: String,
 }
 
-fn judged(text: &str, run: &Run) -> Result<Vec<Answer>> {
-    let file: File = toml::from_str(text)?;
-    let mut answers = Vec::new();
-    for floor in &file.floor {
-        let named = |entry: &&Entry| {
-            entry.name.strip_prefix(&floor.work).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-        };
-        let entries: Vec<&Entry> = run.results.iter().filter(named).collect();
-        if entries.is_empty() {
-            let names: Vec<&str> = run.results.iter().map(|entry| entry.name.as_str()).collect();
-            bail!("nothing that was measured is called {:?}; there are {}", floor.work, names.join(", "));
+impl Floors {
+    /// Reads a file.
+    pub fn read(path: &Path) -> Result<Floors> {
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))?;
+        let file = path.display().to_string();
+        Floors::parse(&text, &file).with_context(|| format!("{file} says no floors"))
+    }
+
+    fn parse(text: &str, file: &str) -> Result<Floors> {
+        let File { floor: all } = toml::from_str(text)?;
+        if all.iter().all(|floor| floor.numbers().next().is_none()) {
+            bail!(
+                "no floor asks for anything: give speedup, cpu_ms, gpu_ms, cpu_efficiency, gpu_efficiency, max_error or over"
+            );
         }
-        for entry in entries {
-            floor.ask(entry, &mut answers);
+        for floor in &all {
+            // No measurement is below 0, and none is more or less than NaN.
+            if let Some((name, number)) =
+                floor.numbers().find(|(_, number)| !(number.is_finite() && *number >= 0.0))
+            {
+                bail!(
+                    "the floor of {:?} asks for {name} = {number}: a number that is not negative is needed",
+                    floor.work
+                );
+            }
+        }
+        Ok(Floors { all, file: file.to_owned() })
+    }
+
+    /// Whether every floor is about something that has a name here.
+    pub fn check<'a>(&self, names: impl Iterator<Item = &'a str>) -> Result<()> {
+        let names: Vec<&str> = names.collect();
+        match self.all.iter().find(|floor| !names.iter().any(|name| floor.is_about(name))) {
+            None => Ok(()),
+            Some(floor) => bail!(
+                "{}: nothing that is measured is called {:?}; there are {}",
+                self.file,
+                floor.work,
+                names.join(", ")
+            ),
         }
     }
-    if answers.is_empty() {
-        bail!(
-            "no floor asks for anything: give speedup, cpu_ms, gpu_ms, cpu_efficiency, gpu_efficiency, max_error or over"
-        );
+
+    /// Holds a run against them.
+    pub fn answers(&self, run: &Run) -> Vec<Answer> {
+        let mut answers = Vec::new();
+        for floor in &self.all {
+            run.results
+                .iter()
+                .filter(|entry| floor.is_about(&entry.name))
+                .for_each(|entry| floor.ask(entry, &mut answers));
+        }
+        answers
     }
-    Ok(answers)
 }
 
 impl Floor {
+    /// Of a workload at all sizes, or at one.
+    fn is_about(&self, name: &str) -> bool {
+        name.strip_prefix(&self.work).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    }
+
+    /// What it asks for.
+    fn numbers(&self) -> impl Iterator<Item = (&str, f64)> {
+        let own = [
+            ("speedup", self.speedup),
+            ("cpu_efficiency", self.cpu_efficiency),
+            ("gpu_efficiency", self.gpu_efficiency),
+            ("cpu_ms", self.cpu_ms),
+            ("gpu_ms", self.gpu_ms),
+            ("max_error", self.max_error),
+        ];
+        let over = self.over.iter().map(|(peer, times)| (peer.as_str(), *times));
+        own.into_iter().filter_map(|(name, number)| Some((name, number?))).chain(over)
+    }
+
     fn ask(&self, entry: &Entry, answers: &mut Vec<Answer>) {
         let mut add = |asked: String, found: Option<f64>, required: Option<f64>, most: bool, why: &str| {
             let Some(required) = required else { return };
@@ -134,8 +188,14 @@ mod tests {
         run
     }
 
+    fn judged(text: &str) -> Result<Vec<Answer>> {
+        let (floors, run) = (Floors::parse(text, "floors.toml")?, run());
+        floors.check(run.results.iter().map(|entry| entry.name.as_str()))?;
+        Ok(floors.answers(&run))
+    }
+
     fn outcomes(text: &str) -> Vec<&'static str> {
-        judged(text, &run()).unwrap().into_iter().map(|answer| answer.outcome).collect()
+        judged(text).unwrap().into_iter().map(|answer| answer.outcome).collect()
     }
 
     #[test]
@@ -157,10 +217,19 @@ mod tests {
 
     #[test]
     fn files_that_ask_for_nothing_are_refused() {
-        let told = |text: &str| format!("{:#}", judged(text, &run()).unwrap_err());
+        let told = |text: &str| format!("{:#}", judged(text).unwrap_err());
         assert!(told("[[floor]]\nwork = \"gleu\"\nspeedup = 1.0").contains("gelu d=8"));
         assert!(told("[[floor]]\nwork = \"gelu\"").contains("asks for anything"));
         assert!(told("[[floor]]\nwork = \"gelu\"\nspeed = 1.0").contains("speed"));
         assert!(told("nonsense").contains("expected"), "{}", told("nonsense"));
+        for number in ["-1.0", "nan", "inf", "-inf"] {
+            let text = format!("[[floor]]\nwork = \"gelu\"\nspeedup = {number}");
+            assert!(told(&text).contains("not negative"), "{number}: {}", told(&text));
+            let text = format!("[[floor]]\nwork = \"gelu\"\nover = {{ numpy = {number} }}");
+            assert!(told(&text).contains("asks for numpy"), "{number}: {}", told(&text));
+        }
+        assert!(told("").contains("floor") && told("floor = []").contains("asks for anything"));
+        assert!(told("[[floor]]\nwork = \"\"\nspeedup = 1.0").contains("called \"\""));
+        assert!(told("[[floor]]\nwork = 7\nspeedup = 1.0").contains("string"));
     }
 }

@@ -1,6 +1,6 @@
 //! `crossover bench`: suites of workloads and grids of the user's, timed, held against the roofline, checked and kept.
 
-mod calls;
+pub mod calls;
 mod error;
 mod floors;
 pub mod gauge;
@@ -16,11 +16,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use crossover::profile::bench::{Budget, Comparison, Fingerprint, Run, Settings, Verdict, files};
+use crossover::profile::bench::{Budget, Comparison, Fingerprint, Mismatch, Run, Settings, Verdict, files};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-use self::{floors::Answer, gauge::Gauge, peers::Peers, suites::Range};
+use self::{
+    floors::{Answer, Floors},
+    gauge::Gauge,
+    peers::Peers,
+    suites::Range,
+};
 use crate::{NoGpu, compare, report, tour::disturbance::Snapshot, units};
 
 /// Time workloads on the CPU and on the GPU, keep the figures, hold them against others.
@@ -161,8 +166,25 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         bail!("no workload is named like that; there are {}", names.join(", "));
     }
     cases.retain(|case| wanted(&case.name) && !(arguments.quick && case.heavy));
-    // What is read at the end is looked at first: nobody measures for a file that is not there.
+    // Everything that can be refused is refused first: nobody measures for a file that is not there.
+    let read_files: Vec<&Path> =
+        [&arguments.against, &arguments.require].into_iter().flatten().map(PathBuf::as_path).collect();
+    for (target, others) in [(&arguments.html, &read_files[..]), (&arguments.save, &[])] {
+        target.as_deref().map(|path| report::check_target(path, others)).transpose()?;
+    }
+    if arguments.html.is_some() && arguments.html == arguments.save {
+        bail!("--html and --save name one file: give each its own");
+    }
     let before = arguments.against.as_deref().map(read).transpose()?;
+    let floors = arguments.require.as_deref().map(Floors::read).transpose()?;
+    if let Some(floors) = &floors {
+        floors.check(cases.iter().map(|case| case.name.as_str()))?;
+    }
+    let machine = Fingerprint::here(Some(env!("CROSSOVER_COMMIT")));
+    let settings = Settings { force: arguments.force, ..Settings::default() };
+    if let Some(before) = &before {
+        comparable(before, &machine, &settings)?;
+    }
     let budget = if arguments.quick { Budget::quick() } else { Budget::default() };
     let mut peers = match arguments.peers {
         true => Some(Peers::start(arguments.python.as_deref())?),
@@ -172,7 +194,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let mut gauge = Gauge::new(budget, arguments.times)?;
     let name =
         arguments.suite.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
-    let mut run = Run::new(name, Fingerprint::here(Some(env!("CROSSOVER_COMMIT"))));
+    let mut run = Run::new(name, machine);
     let bar = progress(cases.len());
     for case in &cases {
         bar.set_message(case.name.clone());
@@ -189,8 +211,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     if let Some(path) = &arguments.save {
         run.save(path).with_context(|| format!("could not write {}", path.display()))?;
     }
-    let answers = arguments.require.as_deref().map(|path| floors::answers(path, &run)).transpose()?;
-    let settings = Settings { force: arguments.force, ..Settings::default() };
+    let answers = floors.map(|floors| floors.answers(&run));
     let against = before.map(|before| files(&before, &run, &settings)).transpose()?;
     let found = peers.as_ref().map(Peers::found);
     let whole = Whole {
@@ -235,6 +256,15 @@ fn verdict(whole: &Whole) -> Result<bool> {
         unknown if whole.gpu => bail!("{unknown} floors could not be checked"),
         unknown => Err(NoGpu(format!("{unknown} floors could not be checked")).into()),
     }
+}
+
+/// Refuses figures of another machine before there are others to hold against them.
+fn comparable(before: &Run, machine: &Fingerprint, settings: &Settings) -> Result<()> {
+    let differences = before.machine.differences(machine);
+    if !settings.force && differences.iter().any(|difference| difference.serious) {
+        return Err(Mismatch::Machine { differences }.into());
+    }
+    Ok(())
 }
 
 /// A saved run.
