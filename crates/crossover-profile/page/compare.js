@@ -28,7 +28,7 @@ const Compare = (() => {
 
   function bars(a, b) {
     if (!a.breakdown || !b.breakdown) return Dom.empty("No breakdown in one of the runs", "Its trace has no member “breakdown”.");
-    const full = Math.max(a.wall, b.wall, 1);
+    const full = Math.max(Summary.whole(a), Summary.whole(b));
     const line = (letter, trace) => h("div", { class: "versus" }, h("b", {}, letter), h("span", { class: "versus-name" }, trace.name), Summary.bar(trace, full, `Breakdown of ${letter}`), h("span", { class: "numeric" }, Format.time(trace.wall)));
     return h("div", { class: "overlaid" }, line("A", a), line("B", b));
   }

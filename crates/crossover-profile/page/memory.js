@@ -195,7 +195,7 @@ const Memory = (() => {
     for (let at = 0; at < one.count; at += every) rows.push({ id: String(at), at });
     const column = (key, label, show) => ({ key, label, numeric: true, value: (row) => one[key][row.at], cell: (row) => show(one[key][row.at]) });
     const caption = every === 1 ? "All samples" : `Every ${every}th of ${Format.count(one.count)} samples`;
-    const box = h("details", { class: "alternative" }, h("summary", {}, `Memory of ${Trace.device(trace, one.device)} as a table`));
+    const box = h("details", { class: "alternative" }, h("summary", {}, `Memory of ${Format.cut(Trace.device(trace, one.device), 120)} as a table`));
     box.addEventListener("toggle", () => box.append(h("p", { class: "muted" }, caption), new Table({
       caption, rows, sort: { key: "time", descending: false }, most: wanted,
       columns: [
@@ -225,7 +225,7 @@ const Memory = (() => {
     const devices = [...new Set(trace.memory.device)].sort((one, other) => other - one);
     const parts = devices.map((device) => {
       const one = series(trace, device);
-      return h("div", { class: "memory-device" }, h("h3", {}, Trace.device(trace, device)), facts(trace, one), chart(trace, one), samples(trace, one));
+      return h("div", { class: "memory-device" }, h("h3", {}, Format.cut(Trace.device(trace, device), 120)), facts(trace, one), chart(trace, one), samples(trace, one));
     });
     if (parts.length === 0) parts.push(Dom.empty("No memory samples", "No device allocated or freed memory while the session was open, so nothing was sampled."));
     host.replaceChildren(...parts, h("div", { class: "events" }, events(trace)));

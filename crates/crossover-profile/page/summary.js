@@ -9,6 +9,11 @@ const Summary = (() => {
     return Trace.PARTS.map((part) => ({ ...part, ns: trace.breakdown[part.key], share: trace.wall > 0 ? trace.breakdown[part.key] / trace.wall : 0 }));
   }
 
+  // What a bar is as long as: parts of a damaged file may be more than the whole.
+  function whole(trace) {
+    return Math.max(trace.wall, (parts(trace) ?? []).reduce((sum, part) => sum + part.ns, 0), 1);
+  }
+
   // `full` is the time that fills the bar: two runs are drawn to one scale.
   function bar(trace, full, label) {
     const shown = parts(trace).filter((part) => part.ns > 0);
@@ -68,9 +73,9 @@ const Summary = (() => {
       trace.estimates > 0 ? h("p", { class: "muted estimates" },
         `${Format.plural(trace.estimates, "span")} of short, repeated device work ${trace.estimates === 1 ? "was" : "were"} not timed: ` +
           "others of the same kind that were timed say how long and in which order. The timeline hatches them.") : "",
-      trace.breakdown ? bar(trace, Math.max(trace.wall, 1), "Breakdown of the wall time") : Dom.empty("No breakdown", "The trace has no member “breakdown”, so the wall time cannot be divided."),
+      trace.breakdown ? bar(trace, whole(trace), "Breakdown of the wall time") : Dom.empty("No breakdown", "The trace has no member “breakdown”, so the wall time cannot be divided."),
       h("div", { class: "summary-columns" }, trace.breakdown ? legend(trace) : "", machine(trace), h("div", { id: "advice-top" })));
   }
 
-  return { render, bar, parts };
+  return { render, bar, parts, whole };
 })();

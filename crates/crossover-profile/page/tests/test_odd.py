@@ -77,7 +77,7 @@ def test_names_without_end_keep_the_page_in_its_window(show, traces, width):
     wide = """() => [...document.querySelectorAll("main *, header *, #message *")]
         .filter((element) => element.checkVisibility() && !element.closest(".table-scroll, .plot-scroll, .sr-only, #sections, svg"))
         .filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
-        .map((element) => element.tagName + "." + element.className + " " + element.textContent.slice(0, 30)).slice(0, 5)"""
+        .map((element) => element.tagName + "." + element.className + " " + element.textContent.slice(0, 30)).slice(0, 12)"""
     assert page.evaluate(wide) == []
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width
     # Names are cut, so that a table stays one.
@@ -148,7 +148,11 @@ def ink(page, selector, x, y):
             const ratio = devicePixelRatio;
             const row = Math.min(canvas.height - 40, y * ratio);
             const left = x === null ? 170 * ratio : x * ratio;
-            const { data } = canvas.getContext("2d").getImageData(left, row, x === null ? canvas.width - left : 1, 40);
+            // Of a copy: a canvas that is read becomes another kind of canvas.
+            const copy = new OffscreenCanvas(x === null ? canvas.width - left : 1, 40);
+            const context = copy.getContext("2d");
+            context.drawImage(canvas, -left, -row);
+            const { data } = context.getImageData(0, 0, copy.width, 40);
             return data.some((value, index) => index % 4 === 3 && value > 200);
         }""",
         [selector, x, y],
