@@ -241,3 +241,30 @@ fn batches_count_what_they_do() {
     assert_eq!(hidden[1].to_vec::<u8>().unwrap(), [252, 5]);
     assert!(batch.matmul(&matrices[..3]).unwrap_err().to_string().contains("10 arrays and the other list 3"));
 }
+
+#[test]
+fn lengths_are_those_of_numbers_of_any_dtype() {
+    let _alone = alone();
+    let (three, four) = (Complex::new(0.0, 3.0f64), Complex::new(4.0, 0.0));
+    let items = vec![
+        Array::from([three, four]),
+        Array::from([100i8, 0, 0]),
+        Array::from([true, false]),
+        Array::from([300.0f32, 400.0]).astype(DType::F16),
+        Array::from([-2.0f64]),
+        Array::from([200u8, 150]),
+    ];
+    let unit = Batch::new(items).normalise().unwrap();
+    let found = unit[0].to_vec::<Complex<f64>>().unwrap();
+    assert!((found[0] - three / 5.0).norm() < 1e-15 && (found[1] - four / 5.0).norm() < 1e-15, "{found:?}");
+    assert_eq!(unit[1].to_vec::<f64>().unwrap(), [1.0, 0.0, 0.0]);
+    assert_eq!(unit[2].to_vec::<f64>().unwrap(), [1.0, 0.0]);
+    assert_eq!(unit[3].dtype(), DType::F16);
+    let near = |array: &Array, wanted: [f64; 2]| {
+        let found = array.astype(DType::F64).to_vec::<f64>().unwrap();
+        assert!(found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-3), "{found:?}");
+    };
+    near(&unit[3], [0.6, 0.8]);
+    assert_eq!(unit[4].to_vec::<f64>().unwrap(), [-1.0]);
+    near(&unit[5], [0.8, 0.6]);
+}

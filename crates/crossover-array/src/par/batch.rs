@@ -11,7 +11,7 @@ use super::{
     gpu::{GpuMap, Pieces},
     tasks::{Panicked, isolated},
 };
-use crate::{Array, Error, Result, keepdims};
+use crate::{Array, DType, Error, Result, keepdims};
 
 /// A list of arrays to be worked on together.
 ///
@@ -74,7 +74,7 @@ impl Batch {
         Batch { items, most: None, stats: Mutex::default() }
     }
 
-    /// Arrays that share a kernel at most; without this as many as memory has room for.
+    /// Arrays that share a kernel at most, 0 taken as 1; without this as many as memory has room for.
     pub fn max_batch_size(mut self, most: usize) -> Batch {
         self.most = Some(most);
         self
@@ -155,10 +155,20 @@ impl Batch {
     #[track_caller]
     pub fn normalise(&self) -> Result<Vec<Array>> {
         self.map(|x| {
+            // Wide enough for squares of integers and of 16-bit floats.
+            let dtype = x.dtype();
+            let wide = match dtype {
+                DType::F16 | DType::BF16 => DType::F32,
+                dtype if dtype.is_float() || dtype.is_complex() => dtype,
+                _ => DType::F64,
+            };
+            let x = x.astype(wide);
             let axes: Vec<i64> = (0..x.ndim() as i64).collect();
-            let length = x.square().sum(keepdims(axes)).sqrt();
+            let size = if dtype.is_complex() { x.abs() } else { x.clone() };
+            let length = size.square().sum(keepdims(axes)).sqrt();
             let length = length.equal(0).where_(1, &length);
-            x / length
+            let unit = x / length;
+            if dtype.is_float() { unit.astype(dtype) } else { unit }
         })
     }
 

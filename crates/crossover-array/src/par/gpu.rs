@@ -128,7 +128,7 @@ impl<P: Pieces, F: Fn(P) -> Array> GpuMap<P, F> {
         GpuMap { items, f, most: None, fetched: false, location: Location::caller() }
     }
 
-    /// Items of a group at most; without this as many as memory has room for.
+    /// Items of a group at most, 0 taken as 1; without this as many as memory has room for.
     pub fn max_batch_size(mut self, most: usize) -> GpuMap<P, F> {
         self.most = Some(most);
         self

@@ -57,7 +57,10 @@ impl<I: ParallelIterator> ParIter<I> {
         self,
         holds: impl Fn(&I::Item) -> bool + Sync + Send,
     ) -> ParIter<impl ParallelIterator<Item = I::Item>> {
-        self.with(|inner, _| inner.filter(holds))
+        self.with(|inner, carried| {
+            let carried = carried.clone();
+            inner.filter(move |item| carried.enter(|| holds(item)))
+        })
     }
 
     /// All the items that a function makes of each item.
@@ -71,7 +74,14 @@ impl<I: ParallelIterator> ParIter<I> {
         self,
         f: impl Fn(I::Item) -> S + Sync + Send,
     ) -> ParIter<impl ParallelIterator<Item = U>> {
-        self.with(|inner, _| inner.flat_map_iter(f))
+        self.with(|inner, carried| {
+            let carried = carried.clone();
+            inner.flat_map_iter(move |item| {
+                // What it makes may be computed only when the next is asked for.
+                let (mut made, carried) = (carried.enter(|| f(item).into_iter()), carried.clone());
+                std::iter::from_fn(move || carried.enter(|| made.next()))
+            })
+        })
     }
 
     /// Runs a function on each item.
@@ -92,12 +102,14 @@ impl<I: ParallelIterator> ParIter<I> {
 
     /// Whether a condition holds for an item; others may not be looked at.
     pub fn any(self, holds: impl Fn(I::Item) -> bool + Sync + Send) -> bool {
-        self.inner.any(holds)
+        let carried = self.carried;
+        self.inner.any(|item| carried.enter(|| holds(item)))
     }
 
     /// Whether a condition holds for all items.
     pub fn all(self, holds: impl Fn(I::Item) -> bool + Sync + Send) -> bool {
-        self.inner.all(holds)
+        let carried = self.carried;
+        self.inner.all(|item| carried.enter(|| holds(item)))
     }
 
     /// The smallest item; of equals the first.
@@ -128,7 +140,9 @@ impl<I: ParallelIterator> ParIter<I> {
         identity: impl Fn() -> I::Item + Sync + Send,
         join: impl Fn(I::Item, I::Item) -> I::Item + Sync + Send,
     ) -> I::Item {
-        self.folded(&identity, &join).into_iter().fold(identity(), &join)
+        let carried = self.carried.clone();
+        let parts = self.folded(&identity, &join);
+        carried.enter(|| parts.into_iter().fold(identity(), &join))
     }
 
     /// Runs of 1024 items folded into a value each, in order; join those with [`reduce`](ParIter::reduce), or collect them.
@@ -160,9 +174,10 @@ impl<I: ParallelIterator> ParIter<I> {
 
     /// The sum of all items, in the order of [`reduce`](ParIter::reduce).
     pub fn sum<S: Send + Sum<I::Item> + Sum<S>>(self) -> S {
-        let runs = self.inner.collect::<Vec<_>>().into_par_iter().chunks(RUN);
-        let parts: Vec<S> = runs.map(|run| run.into_iter().sum()).collect();
-        parts.into_iter().sum()
+        let (items, carried) = (self.inner.collect::<Vec<_>>(), self.carried);
+        let runs = items.into_par_iter().chunks(RUN);
+        let parts: Vec<S> = runs.map(|run| carried.enter(|| run.into_iter().sum())).collect();
+        carried.enter(|| parts.into_iter().sum())
     }
 
     /// Work that may fail or panic, item by item; see [`Jobs`].
@@ -294,5 +309,22 @@ mod tests {
             par_iter(0..8i64).map(|n| Array::arange(n + 1).exp().eval().is_err()).collect()
         });
         assert_eq!(missing, [true; 8]);
+    }
+
+    #[test]
+    fn every_adaptor_has_the_device_of_the_caller() {
+        // There is no such device, so that whatever is computed there fails.
+        let fails = |n: i64| Array::arange(n + 1).exp().eval().is_err();
+        with_device(Device::Cuda(999), || {
+            let items = || par_iter(0..5000i64);
+            assert_eq!(items().filter(|n| fails(*n)).count(), 5000);
+            assert_eq!(items().filter(|n| !fails(*n)).count(), 0);
+            assert!(items().all(fails) && !items().any(|n| !fails(n)));
+            let lazy: Vec<bool> = items().flat_map(|n| std::iter::once_with(move || fails(n))).collect();
+            assert!(lazy.into_iter().all(|fails| fails));
+            let both = items().map(fails).reduce(|| true, |a, b| a && b && fails(1));
+            assert!(both);
+            items().for_each(|n| assert!(fails(n)));
+        });
     }
 }

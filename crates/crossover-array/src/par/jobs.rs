@@ -111,7 +111,7 @@ impl<T: Send + Sync> Jobs<T> {
         self
     }
 
-    /// Calls a function whenever an item has ended, on the thread that did it.
+    /// Calls a function whenever an item has ended, on the thread that did it. A panic of this function is no item's failure: the work goes on.
     pub fn progress(mut self, watch: impl Fn(Progress) + Send + Sync + 'static) -> Jobs<T> {
         self.progress = Some(Box::new(watch));
         self
@@ -145,7 +145,11 @@ impl<T: Send + Sync> Jobs<T> {
             }
             let time = began.elapsed();
             if let Some(watch) = &progress {
-                watch(Progress { done: done.fetch_add(1, Relaxed) + 1, total });
+                let progress = Progress { done: done.fetch_add(1, Relaxed) + 1, total };
+                // Results of items that are done are worth more than being told of them.
+                if let Err(panic) = isolated(|| watch(progress)) {
+                    tracing::warn!(target: "crossover::par", %panic, "a function that watches the progress failed");
+                }
             }
             (result, Some(time))
         };
@@ -223,6 +227,9 @@ mod tests {
         let mut done: Vec<usize> = seen.lock().iter().map(|progress| progress.done).collect();
         done.sort_unstable();
         assert_eq!(done, (1..=50).collect::<Vec<_>>());
+        let told =
+            par_iter(vec![1; 50]).jobs().progress(|_| panic!("cannot draw")).run(|&n| Ok::<i32, String>(n));
+        assert_eq!((told.telemetry.succeeded, told.into_results()), (50, Ok(vec![1; 50])));
         let none = par_iter(Vec::<i32>::new()).jobs().run(|_| Ok::<i32, String>(1));
         assert!(none.results.is_empty());
     }
