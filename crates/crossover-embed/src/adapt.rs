@@ -2,7 +2,7 @@
 
 use crossover_array::{Array, DType, s};
 
-use crate::{Embedder, Error, Result, embedder::drawn};
+use crate::{Embedder, Error, Result, config::Grown, embedder::drawn};
 
 impl Embedder {
     /// The embedder with a vocabulary of another size. Rows that both have are kept; new ones are drawn from N(0, 0.02).
@@ -23,8 +23,7 @@ impl Embedder {
         config.check()?;
         let kept = self.table.slice(s![..vocabulary.min(before) as i64]);
         let table = if vocabulary > before {
-            // Stream by size, so that growing twice does not repeat rows.
-            let more = drawn(&config, 2 + before as u64 % 61, vocabulary - before, config.dimensions);
+            let more = drawn(&config.growing(Grown::Rows, before), vocabulary - before, config.dimensions);
             Array::concat(&[&kept, &more.astype(kept.dtype())], 0)
         } else {
             kept
@@ -45,12 +44,13 @@ impl Embedder {
         let mut config = self.config.clone();
         let before = std::mem::replace(&mut config.dimensions, dimensions);
         config.check()?;
-        let fit = |rows: &Array, stream: u64| -> Result<Array> {
+        let fit = |rows: &Array, what: Grown| -> Result<Array> {
             let wide = rows.astype(DType::F32);
             let kept = wide.slice(s![.., ..dimensions.min(before) as i64]);
             let all = if dimensions > before {
                 let spread = wide.square().mean(()).sqrt();
-                let fresh = drawn(&config, stream, rows.shape()[0], dimensions - before);
+                let key = config.growing(what, before);
+                let fresh = drawn(&key, rows.shape()[0], dimensions - before);
                 let fresh = fresh / crate::embedder::SPREAD * spread;
                 Array::concat(&[&kept, &fresh], 1)
             } else {
@@ -60,8 +60,8 @@ impl Embedder {
             out.eval()?;
             Ok(out)
         };
-        let (table, relative) =
-            (fit(&self.table, 70)?, self.relative.as_ref().map(|rows| fit(rows, 71)).transpose()?);
+        let table = fit(&self.table, Grown::Columns)?;
+        let relative = self.relative.as_ref().map(|rows| fit(rows, Grown::RelativeColumns)).transpose()?;
         let mut made = Embedder::from_table(config.clone(), &table)?;
         made.relative = relative;
         Ok(made)

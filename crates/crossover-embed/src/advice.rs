@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crossover_array::{Array, Device, Runtime, with_device};
+use crossover_array::{Array, Device, Key, Runtime, random, with_device};
 
 use crate::{Embedder, Error, Precision, Result};
 
@@ -109,11 +109,9 @@ impl Embedder {
             let given = format!("{batch} × {length}, {iterations} times");
             return Err(Error::Config { setting: "benchmark", given, wanted: "all three are at least 1" });
         }
-        let vocabulary = self.config.vocabulary as u64;
         // Every token is as likely as any other, and no two benchmarks of one size differ.
-        let scattered = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) % vocabulary;
-        let tokens: Vec<i64> = (0..(batch * length) as u64).map(|i| scattered(i + 1) as i64).collect();
-        let tokens = Array::from_vec(tokens, [batch, length]);
+        let tokens = random::integers::<i64>(&Key::new(0), [batch, length], 0..self.config.vocabulary as i64);
+        tokens.eval()?;
         let once = || -> Result<Duration> {
             let began = Instant::now();
             let out = self.embed(&tokens)?;
@@ -151,6 +149,11 @@ impl Embedder {
     /// # Ok::<(), crossover_embed::Error>(())
     /// ```
     pub fn advise(&self, memory: u64, length: usize) -> Result<Advice> {
+        // The result alone, before plans are made of a sequence that nothing could hold.
+        let least = length as u128 * (self.config.dimensions * self.config.precision.dtype().size()) as u128;
+        if least > u128::from(memory) {
+            return Err(Error::Memory { needed: least.min(u128::from(u64::MAX)) as u64, budget: memory });
+        }
         let (fixed, each) = self.demand(length)?;
         if fixed + each > memory {
             return Err(Error::Memory { needed: fixed + each, budget: memory });
@@ -192,7 +195,8 @@ impl Embedder {
             told => told,
         };
         let peak = |batch: usize| -> Result<u64> {
-            let tokens = Array::from_vec(vec![0i64; batch * length], [batch, length]);
+            let tokens = Array::zeros::<i64>([batch, length]);
+            tokens.eval()?;
             let pending = with_device(device, || self.pending(&tokens, 0))?;
             Ok(pending.peak_bytes(device)?)
         };

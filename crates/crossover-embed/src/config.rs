@@ -1,6 +1,6 @@
 //! What an embedder is to be like.
 
-use crossover_array::{DType, Device};
+use crossover_array::{DType, Device, Key};
 
 use crate::{Error, Layout, Result, Sinusoid};
 
@@ -43,6 +43,14 @@ impl Precision {
     pub fn named(name: &str) -> Option<Precision> {
         Precision::ALL.into_iter().find(|precision| precision.name() == name)
     }
+}
+
+/// What can grow.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Grown {
+    Rows,
+    Columns,
+    RelativeColumns,
 }
 
 /// What an [`Embedder`](crate::Embedder) is made with.
@@ -157,10 +165,34 @@ impl EmbedConfig {
             let wanted = "a vocabulary has at least one token";
             return Err(Error::Config { setting: "vocabulary", given: "0".into(), wanted });
         }
-        if !self.temperature.is_finite() || self.temperature == 0.0 {
-            let given = self.temperature.to_string();
-            return Err(Error::Config { setting: "temperature", given, wanted: "it is finite and not 0" });
+        // It divides sums in f32.
+        if !(self.temperature as f32).is_normal() {
+            let given = format!("{:?}", self.temperature);
+            let wanted = "it is finite and not 0, also when it is rounded to f32";
+            return Err(Error::Config { setting: "temperature", given, wanted });
+        }
+        let fits =
+            |rows: usize| rows.checked_mul(self.dimensions).is_some_and(|n| n <= isize::MAX as usize / 8);
+        let wanted = "so many rows of these dimensions can be addressed";
+        if !fits(self.vocabulary) {
+            return Err(Error::Config { setting: "vocabulary", given: self.vocabulary.to_string(), wanted });
+        }
+        if let Some(window) = self.relative
+            && !window.checked_mul(2).and_then(|both| both.checked_add(1)).is_some_and(fits)
+        {
+            return Err(Error::Config { setting: "relative", given: window.to_string(), wanted });
         }
         self.sinusoid().map(drop)
+    }
+
+    /// What the rows of a table and those of the relative term are drawn with.
+    pub(crate) fn keys(&self) -> (Key, Key) {
+        let (table, rest) = Key::new(self.seed).split();
+        (table, rest.split().0)
+    }
+
+    /// What is drawn with when something grows: a key for each kind of thing and each size that it had, so that growing again repeats nothing.
+    pub(crate) fn growing(&self, what: Grown, before: usize) -> Key {
+        Key::new(self.seed).fold(what as u64).fold(before as u64)
     }
 }

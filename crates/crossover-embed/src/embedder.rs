@@ -1,6 +1,6 @@
 //! Tokens and positions to vectors.
 
-use crossover_array::{Array, DType, Key, Runtime, random, with_device};
+use crossover_array::{Array, DType, Key, Runtime, random, s, with_device};
 
 use crate::{EmbedConfig, Error, Result, Sinusoid, relative};
 
@@ -32,7 +32,7 @@ impl Embedder {
     /// An embedder with rows drawn from N(0, 0.02).
     pub fn new(config: EmbedConfig) -> Result<Embedder> {
         config.check()?;
-        let table = drawn(&config, 0, config.vocabulary, config.dimensions);
+        let table = drawn(&config.keys().0, config.vocabulary, config.dimensions);
         Embedder::from_table(config, &table)
     }
 
@@ -54,7 +54,7 @@ impl Embedder {
         let relative = match config.relative {
             None => None,
             Some(window) => {
-                let rows = drawn(&config, 1, 2 * window + 1, config.dimensions).astype(DType::F32);
+                let rows = drawn(&config.keys().1, 2 * window + 1, config.dimensions).astype(DType::F32);
                 rows.eval()?;
                 Some(rows)
             }
@@ -160,7 +160,10 @@ impl Embedder {
             out /= self.config.temperature;
         }
         if let (Some(rows), Some(window)) = (&self.relative, self.config.relative) {
-            out += relative::shares(length, window).matmul(rows);
+            // No two positions of a sequence are farther apart, so that rows for larger distances have no share.
+            let near = window.min(length.saturating_sub(1));
+            let rows = rows.slice(s![(window - near) as i64..=(window + near) as i64]);
+            out += relative::shares(length, near).matmul(&rows);
         }
         let out = out.astype(self.config.precision.dtype());
         out.check()?;
@@ -168,13 +171,9 @@ impl Embedder {
     }
 }
 
-/// Rows of N(0, 0.02), `f32`; streams differ.
-pub(crate) fn drawn(config: &EmbedConfig, stream: u64, rows: usize, columns: usize) -> Array {
-    let mut key = Key::new(config.seed);
-    for _ in 0..stream {
-        key = key.split().1;
-    }
-    random::normal::<f32>(&key.split().0, [rows, columns]) * SPREAD
+/// Rows of N(0, 0.02), `f32`.
+pub(crate) fn drawn(key: &Key, rows: usize, columns: usize) -> Array {
+    random::normal::<f32>(key, [rows, columns]) * SPREAD
 }
 
 /// That tokens are whole numbers with at least one axis.

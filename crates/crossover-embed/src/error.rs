@@ -60,7 +60,7 @@ pub enum Error {
     },
     /// Memory that is too small for a batch of one.
     #[error(
-        "one sequence takes {needed} bytes and the budget is {budget}; use shorter sequences or more memory"
+        "one sequence takes {needed} bytes or more and the budget is {budget}; use shorter sequences or more memory"
     )]
     Memory {
         /// Bytes of a batch of one.

@@ -107,6 +107,144 @@ fn files_hold_embedders() {
 }
 
 #[test]
+fn growing_twice_repeats_nothing() {
+    let distinct = |table: &Array| {
+        let mut bits: Vec<u32> = table.to_vec::<f32>().unwrap().iter().map(|x| x.to_bits()).collect();
+        let count = bits.len();
+        bits.sort_unstable();
+        bits.dedup();
+        // Of so many random floats a few are equal by chance.
+        bits.len() as f64 / count as f64
+    };
+    // Sizes that are 61 apart, and widths that double.
+    let small = Embedder::new(EmbedConfig::new(10, 32)).unwrap();
+    let tall = small.with_vocabulary(71).unwrap().with_vocabulary(132).unwrap();
+    let share = distinct(tall.table());
+    assert!(share > 0.999, "{share}");
+    let wide = Embedder::new(EmbedConfig::new(1, 8).relative(0)).unwrap();
+    let wide = wide.with_dimensions(16).unwrap().with_dimensions(32).unwrap().with_dimensions(64).unwrap();
+    for rows in [wide.table(), wide.relative().unwrap()] {
+        // Columns are scaled by powers of the root of a half, so that equal draws have equal ratios.
+        let values = rows.to_vec::<f32>().unwrap();
+        let (first, second) = (&values[8..16], &values[16..24]);
+        let ratios: Vec<f32> = first.iter().zip(second).map(|(a, b)| a / b).collect();
+        assert!(ratios.iter().any(|ratio| (ratio / ratios[0] - 1.0).abs() > 0.01), "{ratios:?}");
+    }
+}
+
+#[test]
+fn settings_that_nothing_can_be_computed_with_are_refused() {
+    let refused = |config: EmbedConfig, setting: &str| match Embedder::new(config) {
+        Err(Error::Config { setting: found, .. }) => assert_eq!(found, setting),
+        other => panic!("{setting}: {other:?}"),
+    };
+    for temperature in [0.0, f64::NAN, f64::INFINITY, 1e-300, -1e-45, 1e39] {
+        refused(EmbedConfig::new(4, 4).temperature(temperature), "temperature");
+    }
+    refused(EmbedConfig::new(usize::MAX, 4), "vocabulary");
+    refused(EmbedConfig::new(4, usize::MAX), "vocabulary");
+    refused(EmbedConfig::new(4, 4).relative(usize::MAX), "relative");
+    refused(EmbedConfig::new(4, 4).relative(usize::MAX / 4), "relative");
+    let embedder = Embedder::new(EmbedConfig::new(4, 4).temperature(-0.5)).unwrap();
+    assert_eq!(embedder.embed(&Array::from([0i64])).unwrap().shape().dims(), [1, 4]);
+}
+
+#[test]
+fn windows_wider_than_a_sequence_are_as_wide_as_it() {
+    let wide = Embedder::new(EmbedConfig::new(20, 6).relative(1000)).unwrap();
+    let mut narrow = Embedder::new(EmbedConfig::new(20, 6).relative(6)).unwrap();
+    narrow.set_relative(&wide.relative().unwrap().slice(s![994..=1006])).unwrap();
+    for length in [1, 3, 7] {
+        let bits =
+            |embedder: &Embedder| embedder.embed(&tokens(2, length, 20)).unwrap().to_vec::<f32>().unwrap();
+        assert_eq!(bits(&wide), bits(&narrow), "{length}");
+    }
+    assert_eq!(wide.embed(&Array::zeros::<i64>([2, 0])).unwrap().shape().dims(), [2, 0, 6]);
+}
+
+#[test]
+fn damaged_embedders_are_found() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("embedder.safetensors");
+    let config = EmbedConfig::new(12, 4).relative(1).temperature(0.75);
+    Embedder::new(config).unwrap().save(&path).unwrap();
+    let good = std::fs::read(&path).unwrap();
+    let mut missed = Vec::new();
+    for at in 0..good.len() {
+        for bit in 0..8 {
+            let mut bytes = good.clone();
+            bytes[at] ^= 1 << bit;
+            std::fs::write(&path, &bytes).unwrap();
+            if Embedder::load(&path).is_ok() {
+                missed.push((at, bit));
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{missed:?} of {:?}", String::from_utf8_lossy(&good[8..600]));
+    for length in (0..good.len()).step_by(7) {
+        std::fs::write(&path, &good[..length]).unwrap();
+        assert!(Embedder::load(&path).is_err(), "{length}");
+    }
+    std::fs::write(&path, &good).unwrap();
+    assert!(Embedder::load(&path).is_ok());
+}
+
+#[test]
+fn files_without_a_checksum_are_still_read() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("embedder.safetensors");
+    let table = Array::arange(12).reshape([3, 4]).astype(DType::F32);
+    let mut settings = vec![
+        ("crossover_embed", "1"),
+        ("layout", "interleaved"),
+        ("precision", "f32"),
+        ("fusion", "true"),
+        ("seed", "0"),
+        ("base", "10000.0"),
+        ("scale", "1.0"),
+        ("phase", "0.0"),
+        ("shift", "0.0"),
+        ("temperature", "2.0"),
+    ];
+    crossover_array::io::save_safetensors(&path, &[("table", &table)], &settings).unwrap();
+    let old = Embedder::load(&path).unwrap();
+    assert_eq!((old.config().temperature, old.table().to_vec::<f32>().unwrap()[5]), (2.0, 5.0));
+    // A window without rows would otherwise be drawn anew, and a large one would take all memory.
+    settings.push(("relative", "4611686018427387903"));
+    crossover_array::io::save_safetensors(&path, &[("table", &table)], &settings).unwrap();
+    assert!(matches!(Embedder::load(&path), Err(Error::Corrupt { .. })));
+}
+
+#[test]
+fn advice_and_benchmarks_refuse_what_nothing_could_hold() {
+    let embedder = Embedder::new(EmbedConfig::new(50, 16).device(Device::Cpu)).unwrap();
+    for length in [usize::MAX, usize::MAX / 64, 1 << 50] {
+        assert!(matches!(embedder.advise(1 << 30, length), Err(Error::Memory { .. })), "{length}");
+    }
+    assert!(embedder.advise(1 << 30, 0).is_err());
+    assert!(
+        embedder.benchmark(usize::MAX, 3, 1).is_err() && embedder.benchmark(1 << 40, 1 << 20, 1).is_err()
+    );
+    // To the byte.
+    let (found, length) = (embedder.advise(1 << 20, 32).unwrap(), 32);
+    let exact = embedder.advise(found.peak, length).unwrap();
+    assert_eq!((exact.batch, exact.peak), (found.batch, found.peak));
+    assert_eq!(embedder.advise(found.peak - 1, length).unwrap().batch, found.batch - 1);
+    let one = found.fixed + found.per_sequence;
+    assert_eq!(embedder.advise(one, length).unwrap().batch, 1);
+    assert!(matches!(embedder.advise(one - 1, length), Err(Error::Memory { needed, .. }) if needed == one));
+}
+
+#[test]
+fn one_column_and_none_at_all() {
+    for (width, wanted) in [(1, vec![0.0f32]), (2, vec![0.0, 1.0]), (3, vec![0.0, 1.0, 0.0])] {
+        let zeros = Array::zeros::<f32>([5, width]);
+        let embedder = Embedder::from_table(EmbedConfig::new(5, width), &zeros).unwrap();
+        assert_eq!(embedder.embed(&Array::from([4i64])).unwrap().to_vec::<f32>().unwrap(), wanted);
+    }
+}
+
+#[test]
 fn tables_in_files_give_rows_and_count() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("table");
