@@ -95,7 +95,9 @@ fn transformer(s: &Sizes, x: &[Array]) -> Array {
 
 /// Circular convolution of every pair of rows, by way of the transform.
 fn bind(a: &Array, b: &Array) -> Array {
-    fft::irfft(&(fft::rfft(a) * fft::rfft(b)))
+    // The length, because that of a spectrum does not say whether it is odd.
+    let d = a.shape().dims().last().copied().unwrap_or(1);
+    fft::irfft_with(&(fft::rfft(a) * fft::rfft(b)), fft::Options::new().length(d))
 }
 
 pub const ALL: &[Workload] = &[
@@ -386,6 +388,18 @@ mod tests {
             assert_eq!(result.shape(), reference.shape(), "{}", work.name);
             let error = super::super::error::largest(&result, &reference).unwrap();
             assert!(error < 1e-5, "{}: {error}", work.name);
+        }
+    }
+
+    #[test]
+    fn vectors_of_any_length_are_bound_to_vectors_of_that_length() {
+        for d in [1, 2, 7, 8] {
+            let (a, b) = (normal(1, &[3, d]), normal(2, &[3, d]));
+            let bound = bind(&a, &b);
+            assert_eq!(bound.shape().dims(), [3, d]);
+            let (a, b) = (a.to_vec::<f32>().unwrap(), b.to_vec::<f32>().unwrap());
+            let first: f32 = (0..d).map(|at| a[at] * b[(d - at) % d]).sum();
+            assert!((bound.to_vec::<f32>().unwrap()[0] - first).abs() < 1e-4, "{d}");
         }
     }
 
