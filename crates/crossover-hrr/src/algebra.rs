@@ -3,9 +3,10 @@
 use crossover_array::{
     Array, DType,
     fft::{self, Options},
+    keepdims,
 };
 
-use crate::{Error, Model, Result, Space, kernel, space::complex};
+use crate::{Error, Model, Result, Space, exact, kernel, space::complex};
 
 impl Space {
     /// Binds two vectors into one that resembles neither.
@@ -292,9 +293,10 @@ pub(crate) fn unit(z: &Array) -> Array {
     zero.where_(Array::ones_dtype((), z.dtype()), z / safe)
 }
 
-/// +1 where an element is at least 0, else -1.
+/// +1 where an element is at least 0, else -1; NaN where it is NaN.
 pub(crate) fn sign(x: &Array) -> Array {
-    Array::ones_dtype((), x.dtype()).copysign(x + 0.0)
+    let sign = Array::ones_dtype((), x.dtype()).copysign(x + 0.0);
+    x.not_equal(x).where_(x, sign)
 }
 
 /// Powers of complex numbers by their principal angles; 0 to a positive power is 0.
@@ -305,8 +307,10 @@ fn powered(z: &Array, exponent: f64) -> Array {
     complex(&(&magnitude * angle.cos()), &(&magnitude * angle.sin()))
 }
 
+/// Refuses vectors with an element of no size, of these sizes, up to rounding: as [`inverse_exact`](Space::inverse_exact) reports them.
 fn refuse_zeros(op: &'static str, magnitude: &Array) -> Result<()> {
-    if magnitude.equal(0.0).any(()).item::<bool>()? {
+    let least = magnitude.max(keepdims(-1)) * exact::tolerance(magnitude.dtype());
+    if magnitude.less_equal(least).any(()).item::<bool>()? {
         let what = "a negative power of a vector that has a zero has no value; see inverse_exact";
         return Err(Error::value(op, what));
     }

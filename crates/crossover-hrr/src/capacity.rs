@@ -1,7 +1,9 @@
 //! How many associations a superposition can hold.
 //!
-//! The right item among N wins when its similarity, shifted by s, beats N - 1 others: P = ∫ φ(h) Φ(h + s)^(N-1) dh, where s is the
-//! distance of the means in standard deviations. Sampled retrieval agrees with it; see `tests/capacity.rs`.
+//! The right item among N wins when its similarity beats that of N - 1 others: P = ∫ φ(h) Φ(m(h))^(N-1) dh, where m(h) is what separates the right item
+//! from another one, in standard deviations of the other's similarity, if the right one's is h of its own from its mean. For HRR it is h + √(d/k). Where
+//! binding is exact, the noise of the right item's similarity is in the length of the vector too, by which those of the others vary. Sampled retrieval
+//! agrees with it; see `tests/capacity.rs`.
 
 use crate::{Model, Space};
 
@@ -9,7 +11,11 @@ use crate::{Model, Space};
 pub const RELIABLE: f64 = 0.99;
 
 impl Space {
-    /// The probability that the right one of `items` items is found from one key in a superposition of `pairs` bound pairs.
+    /// The probability that the right one of `items` items is found from one key in a sum of `pairs` bound pairs, as an
+    /// [`AssociativeMemory`](crate::AssociativeMemory) keeps them; for BSC in their majority.
+    ///
+    /// [`superpose`](Space::superpose) and what is built with it keep no lengths of MAP's and FHRR's elements, so that less is found in them: about as
+    /// much as in a sum of π/2 (MAP) and 4/π (FHRR) times as many pairs.
     ///
     /// ```
     /// use crossover_hrr::{Model, Space};
@@ -19,28 +25,34 @@ impl Space {
     /// # Ok::<(), crossover_hrr::Error>(())
     /// ```
     pub fn retrieval_probability(&self, pairs: usize, items: usize) -> f64 {
-        if items <= 1 {
-            return 1.0;
+        match (pairs, items) {
+            (_, 0) => 0.0,
+            (_, 1) => 1.0,
+            (0, items) => 1.0 / items as f64,
+            (pairs, items) => integral(items, |h| self.separation(pairs, h)),
         }
-        if pairs == 0 {
-            return 1.0 / items as f64;
-        }
-        integral(self.separation(pairs), items)
     }
 
-    /// The distance between the similarity of the right item and of another one, in standard deviations.
-    fn separation(&self, pairs: usize) -> f64 {
+    /// What separates the similarity of the right item from that of another one, in standard deviations of the latter, where the right one's noise is `h`
+    /// standard deviations.
+    fn separation(&self, pairs: usize, h: f64) -> f64 {
         let (d, k) = (self.d() as f64, pairs as f64);
-        let ratio = match self.model() {
-            // The involution adds the noise of one more pair.
-            Model::Hrr => d / k,
-            // Only the other pairs are noise, and only their real part.
-            Model::Fhrr => 2.0 * d / (k - 1.0),
-            Model::Map | Model::Hlb => d / (k - 1.0),
-            // A majority keeps 2/π of what a sum tells.
-            Model::Bsc => d / ((k - 1.0).max(0.0) * std::f64::consts::FRAC_PI_2),
+        // The length of the vector goes with the similarity of the right item: both have its noise.
+        let exact = |numbers: f64| {
+            let noise = h * ((k - 1.0) / numbers).sqrt();
+            numbers.sqrt() * (1.0 + noise) / (k + 2.0 * noise).max(f64::MIN_POSITIVE).sqrt()
         };
-        ratio.sqrt()
+        match self.model() {
+            // The involution adds the noise of one more pair.
+            Model::Hrr => h + (d / k).sqrt(),
+            // Only the real part is noise.
+            Model::Fhrr => exact(2.0 * d),
+            Model::Map | Model::Hlb => exact(d),
+            Model::Bsc => {
+                let kept = majority(pairs);
+                kept * d.sqrt() + h * (1.0 - kept * kept).sqrt()
+            }
+        }
     }
 
     /// The most pairs that can be superposed so that the right one of `items` items is found with probability `wanted`.
@@ -70,11 +82,16 @@ impl Space {
     }
 }
 
-/// ∫ φ(h) Φ(h + s)^(N-1) dh, by Simpson's rule where φ is not negligible.
-fn integral(s: f64, items: usize) -> f64 {
-    if s.is_infinite() {
-        return 1.0;
-    }
+/// How alike a majority of bits and each of them are: what is left of one in 2m or 2m + 1 is C(2m, m)/4^m.
+fn majority(bits: usize) -> f64 {
+    let m = (bits / 2) as f64;
+    (libm::lgamma(2.0 * m + 1.0) - 2.0 * libm::lgamma(m + 1.0) - 2.0 * m * std::f64::consts::LN_2)
+        .exp()
+        .min(1.0)
+}
+
+/// ∫ φ(h) Φ(m(h))^(N-1) dh, by Simpson's rule where φ is not negligible.
+fn integral(items: usize, separation: impl Fn(f64) -> f64) -> f64 {
     const STEPS: usize = 2000;
     const REACH: f64 = 9.0;
     let width = 2.0 * REACH / STEPS as f64;
@@ -82,7 +99,7 @@ fn integral(s: f64, items: usize) -> f64 {
         let h = -REACH + i as f64 * width;
         let density = (-0.5 * h * h).exp() / (2.0 * std::f64::consts::PI).sqrt();
         // Φ^(N-1) by logarithms: N may be large and Φ close to 1.
-        let missed = 0.5 * libm::erfc((h + s) / std::f64::consts::SQRT_2);
+        let missed = 0.5 * libm::erfc(separation(h) / std::f64::consts::SQRT_2);
         density * ((items - 1) as f64 * libm::log1p(-missed.min(1.0))).exp()
     };
     let inner: f64 = (1..STEPS).map(|i| at(i) * if i % 2 == 1 { 4.0 } else { 2.0 }).sum();
@@ -96,7 +113,7 @@ mod tests {
     #[test]
     fn without_a_signal_all_items_are_equally_likely() {
         for items in [2, 10, 1000] {
-            assert!((integral(0.0, items) - 1.0 / items as f64).abs() < 1e-6);
+            assert!((integral(items, |h| h) - 1.0 / items as f64).abs() < 1e-6);
         }
     }
 
@@ -104,14 +121,40 @@ mod tests {
     fn two_items_have_a_closed_form() {
         // P(h + s > g) for independent normals is Φ(s/√2).
         for s in [0.5, 1.0, 3.0] {
-            assert!((integral(s, 2) - 0.5 * libm::erfc(-s / 2.0)).abs() < 1e-9);
+            assert!((integral(2, |h| h + s) - 0.5 * libm::erfc(-s / 2.0)).abs() < 1e-9);
         }
     }
 
     #[test]
-    fn one_pair_of_exact_models_is_always_found() {
+    fn one_pair_of_an_exact_model_is_found_unless_an_item_is_the_same() {
         for model in [Model::Fhrr, Model::Map, Model::Bsc, Model::Hlb] {
-            assert_eq!(Space::new(model, 16).unwrap().retrieval_probability(1, 1 << 20), 1.0);
+            let found = |d| Space::new(model, d).unwrap().retrieval_probability(1, 1 << 20);
+            assert!(found(256) > 1.0 - 1e-12, "{model}");
+            // There are 2^16 vectors of 16 bits, and 2^20 items.
+            assert!(model == Model::Fhrr || found(16) < 0.1, "{model}: {}", found(16));
+        }
+    }
+
+    #[test]
+    fn a_majority_keeps_what_counting_says() {
+        for (bits, kept) in [(1, 1.0), (2, 0.5), (3, 0.5), (4, 0.375), (5, 0.375), (6, 0.3125)] {
+            assert!((majority(bits) - kept).abs() < 1e-12, "{bits}");
+        }
+        // Of many 2/π, as of the signs of normal numbers.
+        let many = majority(1_000_001);
+        assert!((many * many * 1_000_001.0 - std::f64::consts::FRAC_2_PI).abs() < 1e-5, "{many}");
+    }
+
+    #[test]
+    fn more_pairs_and_more_items_are_never_found_more_often() {
+        for model in Model::ALL {
+            let space = Space::new(model, 64).unwrap();
+            for pairs in 1..60 {
+                let found = |pairs, items| space.retrieval_probability(pairs, items) + 1e-12;
+                assert!(found(pairs, 100) >= found(pairs + 1, 100) - 2e-12, "{model} {pairs}");
+                assert!(found(pairs, 100) >= found(pairs, 200) - 2e-12, "{model} {pairs}");
+            }
+            assert_eq!((space.retrieval_probability(3, 0), space.capacity(0, 0.99)), (0.0, 0));
         }
     }
 }

@@ -16,8 +16,8 @@ pub struct Match {
 impl Space {
     /// The nearest item of each query, or `None` where the nearest is less alike than `threshold`: "unknown".
     ///
-    /// Queries are `[d]` or `[q, d]`, items `[n, d]`. Winners are those of exact arithmetic on either device; among equal similarities the first
-    /// item wins; a NaN never does. Scores are never written as a whole.
+    /// Queries are `[d]` or `[q, d]`, items `[n, d]`. They are compared in `f32`, vectors of `f64` too; winners are those of exact arithmetic with these
+    /// numbers on either device; among equal similarities the first item wins; a NaN never does. Scores are never written as a whole.
     ///
     /// ```
     /// use crossover_hrr::{Model, Space};
@@ -74,7 +74,7 @@ impl Space {
         let found = indices.into_iter().zip(similarities);
         // A comparison with NaN is false.
         let known = |(index, similarity): (u32, f32)| {
-            let similarity = f64::from(similarity);
+            let similarity = f64::from(similarity).min(1.0);
             // No item is the nearest of a query that is NaN, however low the threshold.
             let is_known = similarity >= threshold && index != u32::MAX;
             is_known.then_some(Match { index: index as usize, similarity })
@@ -82,7 +82,7 @@ impl Space {
         Ok(found.map(known).collect())
     }
 
-    /// The `k` nearest items of each query, nearest first.
+    /// The `k` nearest items of each query, nearest first; fewer where there are no more, or where a similarity is NaN.
     ///
     /// ```
     /// use crossover_hrr::{Model, Space};
@@ -104,8 +104,12 @@ impl Space {
         let values = similarities.astype(crossover_array::DType::F64).to_vec::<f64>()?;
         let places = indices.to_vec::<i64>()?;
         let all = places.iter().zip(&values);
-        let all: Vec<Match> = all.map(|(&i, &similarity)| Match { index: i as usize, similarity }).collect();
-        Ok(all.chunks(k).map(<[Match]>::to_vec).collect())
+        let found =
+            |(&i, &similarity): (&i64, &f64)| Match { index: i as usize, similarity: similarity.min(1.0) };
+        let all: Vec<Match> = all.map(found).collect();
+        // What is NaN is near to nothing.
+        let known = |row: &[Match]| row.iter().filter(|found| !found.similarity.is_nan()).copied().collect();
+        Ok(all.chunks(k).map(known).collect())
     }
 
     /// Queries as `[q, d]`, and the number of items.

@@ -95,7 +95,8 @@ impl Space {
     }
 
     /// Vectors as superpositions should be: of length 1 (HRR), of elements with magnitude 1 (FHRR), of ±1 (MAP), of length √d (HLB).
-    /// A zero vector stays zero; a zero element of MAP gets a fixed random sign. Bits are left as they are.
+    /// A zero vector stays zero; a zero element of MAP gets a fixed random sign. Bits are left as they are. Squares are added up: in `f32` lengths below
+    /// 1e-19 or above 1e19 are none that can be told from 0 or infinity.
     ///
     /// ```
     /// use crossover_hrr::{Model, Space};

@@ -8,7 +8,7 @@ use crossover_array::{Array, DType};
 use crate::{Model, Result, Space, space::complex};
 
 /// Relative to the largest magnitude of a vector, what counts as a zero.
-fn tolerance(dtype: DType) -> f64 {
+pub(crate) fn tolerance(dtype: DType) -> f64 {
     match dtype.real() {
         DType::F64 => 1e-14,
         DType::BF16 => 1e-3,

@@ -67,14 +67,28 @@ impl State {
         State::default()
     }
 
-    /// Sets an array.
+    /// Sets an array. A value of this name is no more.
     pub fn set(&mut self, name: &str, array: Array) {
+        self.values.remove(name);
         self.arrays.insert(name.to_string(), array);
     }
 
-    /// Sets a value.
+    /// Sets a value. An array of this name is no more.
     pub fn set_value(&mut self, name: &str, value: impl Into<Value>) {
+        self.arrays.remove(name);
         self.values.insert(name.to_string(), value.into());
+    }
+
+    /// Removes an array or a value, and says whether there was one.
+    ///
+    /// ```
+    /// use crossover_hrr::State;
+    /// let mut state = State::new();
+    /// state.set_value("step", 12);
+    /// assert!(state.remove("step") && !state.remove("step"));
+    /// ```
+    pub fn remove(&mut self, name: &str) -> bool {
+        self.values.remove(name).is_some() || self.arrays.remove(name).is_some()
     }
 
     /// An array.

@@ -185,6 +185,13 @@ fn powers_add_their_exponents_where_they_exist() {
     let nyquist = Array::from([0.1f32, 1.0, 0.1, 1.0]);
     assert!(space.power(&nyquist, 0.5).unwrap_err().to_string().contains("alternating"));
     assert!(space.power(&nyquist, 3.0).is_ok());
+    // Zeros of a spectrum are there up to rounding only; an inverse of what is left of them would be noise.
+    for (d, dtype) in [(63, DType::F32), (64, DType::F32), (97, DType::F64), (99, DType::BF16)] {
+        let space = Space::new(Model::Hrr, d).unwrap().with_dtype(dtype).unwrap();
+        let error = space.power(&Array::ones_dtype([d], dtype), -1.0).unwrap_err().to_string();
+        assert!(error.contains("see inverse_exact"), "{d} {dtype}: {error}");
+        assert!(space.power(&space.named("x").unwrap(), -1.0).is_ok());
+    }
     let bits = Space::new(Model::Bsc, 64).unwrap();
     let x = bits.named("x").unwrap();
     assert_eq!(bits.power(&x, 3.0).unwrap().to_vec::<bool>().unwrap(), x.to_vec::<bool>().unwrap());

@@ -4,48 +4,87 @@
 use crossover_array::{Array, DType, Key};
 use crossover_hrr::{AssociativeMemory, ItemMemory, Model, Space};
 
+/// How pairs are superposed.
+type Superpose = fn(&Space, &Array, &Array) -> Array;
+
 /// The share of keys whose value is found again in a superposition of `pairs` pairs.
-fn sampled(space: &Space, pairs: usize, items: usize, trials: u64) -> f64 {
+fn sampled(space: &Space, pairs: usize, items: usize, trials: u64, superpose: Superpose) -> f64 {
     let (mut right, mut asked) = (0, 0);
+    // Everywhere among the items: of equal ones the first wins.
+    let places: Vec<i64> = (0..pairs).map(|i| ((2 * i + 1) * items / (2 * pairs)) as i64).collect();
     for trial in 0..trials {
         let values = space.random(&Key::new(1000 + trial), items);
-        let keys = space.random(&Key::new(2000 + trial), pairs);
-        let chosen = values.slice(crossover_array::s![0..pairs]);
-        let bound = space.bind(&keys, &chosen).unwrap();
-        let memory = match space.model() {
-            Model::Bsc => space.superpose(&bound).unwrap(),
-            _ => bound.sum(0),
-        };
+        let keys = space.random(&Key::new(2_000_000 + trial), pairs);
+        let chosen = values.take(&Array::from(places.clone()), 0);
+        let memory = superpose(space, &keys, &chosen);
         let found = space.unbind(&memory.broadcast_to([pairs, space.d()]), &keys).unwrap();
         let best = space.cleanup(&found, &values, -1.0).unwrap();
-        right += best.iter().enumerate().filter(|(i, m)| m.is_some_and(|m| m.index == *i)).count();
+        right += best.iter().zip(&places).filter(|(m, at)| m.is_some_and(|m| m.index as i64 == **at)).count();
         asked += pairs;
     }
     right as f64 / asked as f64
 }
 
+/// As an associative memory does; bits have no sums.
+fn sum(space: &Space, keys: &Array, values: &Array) -> Array {
+    match space.model() {
+        Model::Bsc => superposed(space, keys, values),
+        _ => space.bind(keys, values).unwrap().sum(0),
+    }
+}
+
+fn superposed(space: &Space, keys: &Array, values: &Array) -> Array {
+    space.bind_superpose(keys, values).unwrap()
+}
+
+/// Keys of one trial share their noise, so that the sampling error is larger than that of independent draws; the closed form is exact to about 0.02.
+fn agree(found: f64, wanted: f64, asked: usize) -> bool {
+    let error = (wanted * (1.0 - wanted) / asked as f64).sqrt();
+    (found - wanted).abs() < 3.0 * error + 0.02
+}
+
 #[test]
 fn retrieval_agrees_with_the_closed_form() {
     for (model, d, pairs, items) in [
+        (Model::Hrr, 64, 2, 100),
         (Model::Hrr, 128, 4, 100),
         (Model::Hrr, 256, 16, 200),
         (Model::Hrr, 256, 40, 200),
         (Model::Hrr, 501, 60, 100),
+        (Model::Fhrr, 32, 4, 100),
         (Model::Fhrr, 128, 30, 200),
+        (Model::Map, 32, 3, 100),
         (Model::Map, 256, 20, 200),
         (Model::Map, 256, 40, 100),
+        (Model::Hlb, 64, 8, 100),
+        (Model::Hlb, 257, 40, 100),
+        (Model::Bsc, 32, 2, 100),
+        (Model::Bsc, 32, 3, 100),
+        (Model::Bsc, 64, 8, 100),
+        (Model::Bsc, 400, 30, 100),
         (Model::Bsc, 400, 31, 100),
     ] {
         let space = Space::new(model, d).unwrap();
-        let trials = (800 / pairs).max(10) as u64;
-        let (found, wanted) =
-            (sampled(&space, pairs, items, trials), space.retrieval_probability(pairs, items));
-        // Keys of one trial share their noise, so the sampling error is larger than that of independent draws.
-        let error = (wanted * (1.0 - wanted) / (trials as f64 * pairs as f64)).sqrt();
-        assert!(
-            (found - wanted).abs() < 5.0 * error + 0.03,
-            "{model} d={d} k={pairs} n={items}: {found} {wanted}"
-        );
+        let trials = (2000 / pairs).max(10) as u64;
+        let found = sampled(&space, pairs, items, trials, sum);
+        let wanted = space.retrieval_probability(pairs, items);
+        let asked = trials as usize * pairs;
+        assert!(agree(found, wanted, asked), "{model} d={d} k={pairs} n={items}: {found} {wanted}");
+    }
+}
+
+#[test]
+fn superposing_loses_what_lengths_of_elements_say() {
+    for (model, d, pairs, loss) in [
+        (Model::Map, 400, 31, std::f64::consts::FRAC_PI_2),
+        (Model::Fhrr, 200, 30, 4.0 / std::f64::consts::PI),
+        (Model::Hrr, 256, 20, 1.0),
+        (Model::Hlb, 256, 20, 1.0),
+    ] {
+        let space = Space::new(model, d).unwrap();
+        let found = sampled(&space, pairs, 100, 66, superposed);
+        let wanted = space.retrieval_probability((pairs as f64 * loss).round() as usize, 100);
+        assert!(agree(found, wanted, 66 * pairs), "{model} d={d} k={pairs}: {found} {wanted}");
     }
 }
 
@@ -144,8 +183,33 @@ fn a_flipped_bit_of_a_large_store_costs_one_block() {
     std::fs::remove_dir_all(&folder).ok();
 }
 
+/// Counts warnings of this library.
+#[derive(Default)]
+struct Warnings(std::sync::Arc<std::sync::atomic::AtomicUsize>);
+
+impl tracing::Subscriber for Warnings {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        metadata.target() == "crossover::hrr"
+    }
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+    fn event(&self, event: &tracing::Event<'_>) {
+        assert_eq!(*event.metadata().level(), tracing::Level::WARN);
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
 #[test]
 fn associations_warn_when_there_are_too_many() {
+    let warnings = Warnings::default();
+    let count = warnings.0.clone();
+    let warned = || count.load(std::sync::atomic::Ordering::Relaxed);
+    let _installed = tracing::subscriber::set_default(warnings);
     let space = Space::new(Model::Hrr, 64).unwrap();
     let mut items = ItemMemory::new(space.clone());
     items.add_all(&(0..40).map(|i| i.to_string()).collect::<Vec<_>>()).unwrap();
@@ -156,6 +220,7 @@ fn associations_warn_when_there_are_too_many() {
         if memory.reliability(&items).is_reliable() {
             most = memory.pairs();
         }
+        assert_eq!(warned(), usize::from(!memory.reliability(&items).is_reliable()), "once, {i}");
     }
     assert_eq!(most, memory.reliability(&items).capacity);
     assert!(most < 20, "{most}");
@@ -165,4 +230,17 @@ fn associations_warn_when_there_are_too_many() {
             .unwrap();
     }
     assert_eq!(memory.recall(&items, "0", 0.1).unwrap().unwrap().name, "20");
+    assert_eq!(warned(), 1);
+    // One that is reliable again and becomes unreliable by items, not by pairs, says so again.
+    let pair = |at: usize| (items.get(&at.to_string()).unwrap(), items.get(&(at + 20).to_string()).unwrap());
+    while memory.pairs() < most {
+        let (key, value) = pair(memory.pairs());
+        memory.store_vectors(&key, &value).unwrap();
+    }
+    memory.recall(&items, "0", 0.1).unwrap();
+    assert_eq!(warned(), 1);
+    items.add_all(&(40..4000).map(|i| i.to_string()).collect::<Vec<_>>()).unwrap();
+    memory.recall(&items, "0", 0.1).unwrap();
+    memory.recall(&items, "0", 0.1).unwrap();
+    assert_eq!(warned(), 2);
 }

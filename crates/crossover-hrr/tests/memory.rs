@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crossover_array::{Array, DType, Key};
-use crossover_hrr::{Error, ItemMemory, Model, Space};
+use crossover_hrr::{Error, ItemMemory, Model, Space, State};
 use tempfile::{TempDir, tempdir};
 
 fn names(range: std::ops::Range<usize>) -> Vec<String> {
@@ -104,4 +104,40 @@ fn nearest_rows_stay_arrays_and_nan_is_near_to_nothing() {
     assert_eq!(space.nearest(&nothing, &items).unwrap().to_vec::<i64>().unwrap(), [-1, -1]);
     assert_eq!(space.cleanup(&nothing, &items, f64::NEG_INFINITY).unwrap(), [None, None]);
     assert_eq!(space.nearest(&queries.slice(0..0), &items).unwrap().size(), 0);
+    // Among some items that are NaN the others are found, and no NaN.
+    for model in [Model::Hrr, Model::Map, Model::Hlb] {
+        let space = Space::new(model, 65).unwrap();
+        let some = Array::concat(&[&nothing, &space.random(&Key::new(1), 3)], 0);
+        let best = space.top_k(&some.slice(1..4), &some, 5).unwrap();
+        let found: Vec<Vec<usize>> = best.iter().map(|row| row.iter().map(|m| m.index).collect()).collect();
+        assert!(found[0].is_empty() && found[1].len() == 3 && found[1][0] == 2 && found[2][0] == 3, "{found:?}");
+        assert!(best.iter().flatten().all(|m| m.similarity <= 1.0));
+        for made in [space.normalise(&nothing), space.unitary(&nothing)] {
+            let made = made.unwrap().to_vec::<f32>().unwrap();
+            assert!(made.iter().all(|x| x.is_nan()), "{model}");
+        }
+    }
+}
+
+#[test]
+fn more_room_than_there_can_be_is_no_room() {
+    let space = Space::new(Model::Hrr, 64).unwrap();
+    let mut memory = ItemMemory::with_capacity(usize::MAX, space.clone());
+    assert_eq!(memory.capacity(), 0);
+    memory.add_all(&["a", "b"]).unwrap();
+    assert_eq!(memory.query(&space.named("b").unwrap(), 0.9).unwrap()[0].as_ref().unwrap().name, "b");
+    // More than memory has is an error that says so, not the end of the process.
+    let mut memory = ItemMemory::with_capacity(1 << 42, space);
+    assert!(memory.add("a").unwrap_err().to_string().contains("out of memory"));
+}
+
+#[test]
+fn a_name_is_that_of_an_array_or_of_a_value() {
+    let mut state = State::new();
+    state.set("x", Array::arange(3));
+    state.set_value("x", 1);
+    assert!(state.get("x").is_err() && state.value("x").is_some());
+    state.set("x", Array::arange(3));
+    assert!(state.get("x").is_ok() && state.value("x").is_none());
+    assert!(state.remove("x") && state.arrays().is_empty() && !state.remove("x"));
 }

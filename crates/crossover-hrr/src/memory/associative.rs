@@ -1,5 +1,7 @@
 //! Pairs in one vector.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crossover_array::Array;
 use tracing::warn;
 
@@ -29,7 +31,7 @@ impl Reliability {
 /// Associations between items of an [`ItemMemory`], superposed in one vector of fixed size.
 ///
 /// It never grows; instead, answers become less certain with every pair. [`reliability`](AssociativeMemory::reliability) says how certain they are, and a
-/// warning is logged (`crossover::hrr`) when a pair makes them unreliable.
+/// warning is logged (`crossover::hrr`) when they become unreliable: by a pair that is stored, or, when something is recalled, by items that were added.
 ///
 /// ```
 /// use crossover_hrr::{AssociativeMemory, ItemMemory, Model, Space};
@@ -50,7 +52,17 @@ pub struct AssociativeMemory {
     /// The sum, not normalised, so that pairs can be taken out again.
     sum: Array,
     pairs: usize,
-    warned: bool,
+    warned: Warned,
+}
+
+/// Whether it has been said that answers are unreliable.
+#[derive(Debug, Default)]
+struct Warned(AtomicBool);
+
+impl Clone for Warned {
+    fn clone(&self) -> Warned {
+        Warned(AtomicBool::new(self.0.load(Ordering::Relaxed)))
+    }
 }
 
 impl AssociativeMemory {
@@ -61,7 +73,7 @@ impl AssociativeMemory {
             return Err(Error::Model { op: "associative memory", model: space.model(), why });
         }
         let sum = Array::zeros_dtype([space.d()], space.dtype());
-        Ok(AssociativeMemory { space, sum, pairs: 0, warned: false })
+        Ok(AssociativeMemory { space, sum, pairs: 0, warned: Warned::default() })
     }
 
     /// The space of its vector.
@@ -82,18 +94,30 @@ impl AssociativeMemory {
     /// Stores a pair of items by name.
     pub fn store(&mut self, items: &ItemMemory, key: &str, value: &str) -> Result<()> {
         self.store_vectors(&items.get(key)?, &items.get(value)?)?;
-        let reliability = self.reliability(items);
-        if !reliability.is_reliable() && !self.warned {
-            self.warned = true;
-            warn!(
-                target: "crossover::hrr",
-                pairs = reliability.pairs,
-                capacity = reliability.capacity,
-                probability = reliability.probability,
-                "answers of an associative memory have become unreliable; use a larger d or several memories"
-            );
-        }
+        self.warn(items);
         Ok(())
+    }
+
+    /// Says so, once, when answers become unreliable.
+    fn warn(&self, items: &ItemMemory) {
+        // Without the capacity, which takes many times as long.
+        let is_unreliable = self.pairs > 0 && self.probability(items.len()) < RELIABLE;
+        if self.warned.0.swap(is_unreliable, Ordering::Relaxed) || !is_unreliable {
+            return;
+        }
+        let reliability = self.reliability(items);
+        warn!(
+            target: "crossover::hrr",
+            pairs = reliability.pairs,
+            items = reliability.items,
+            capacity = reliability.capacity,
+            probability = reliability.probability,
+            "answers of an associative memory have become unreliable; use a larger d or several memories"
+        );
+    }
+
+    fn probability(&self, items: usize) -> f64 {
+        self.space.retrieval_probability(self.pairs.max(1), items)
     }
 
     /// Stores a pair of vectors.
@@ -136,6 +160,7 @@ impl AssociativeMemory {
     /// The item that was stored with a key, or `None` if no item is as alike as `threshold`.
     pub fn recall(&self, items: &ItemMemory, key: &str, threshold: f64) -> Result<Option<Named>> {
         let found = items.query(&self.recall_vector(&items.get(key)?)?, threshold)?;
+        self.warn(items);
         Ok(found.into_iter().next().flatten())
     }
 
@@ -145,7 +170,7 @@ impl AssociativeMemory {
         Reliability {
             pairs: self.pairs,
             items,
-            probability: self.space.retrieval_probability(self.pairs.max(1), items),
+            probability: self.probability(items),
             capacity: self.space.capacity(items, RELIABLE),
         }
     }

@@ -103,7 +103,12 @@ impl ItemMemory {
 
     /// Items that fit without moving.
     pub fn capacity(&self) -> usize {
-        self.base.len() + self.rows.shape().dims()[0]
+        self.base.len() + self.room()
+    }
+
+    /// Rows that fit after the base; none if so many were asked for that there is no such array.
+    fn room(&self) -> usize {
+        self.rows.shape().dims().first().copied().unwrap_or(0)
     }
 
     /// The names, in the order of the rows.
@@ -163,7 +168,7 @@ impl ItemMemory {
         let base = self.base.len();
         let (start, end) = (self.len() - base, self.len() - base + names.len());
         if base + end > self.capacity() {
-            let more = end.max(self.rows.shape().dims()[0] * 2).max(LEAST);
+            let more = end.max(self.room() * 2).max(LEAST);
             let larger = Array::zeros_dtype([more, self.space.d()], self.space.dtype());
             if start > 0 {
                 larger.slice(s![0..start]).assign(self.owned(base))?;

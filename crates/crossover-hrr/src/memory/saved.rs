@@ -189,6 +189,10 @@ pub(super) unsafe fn replay_mapped(store: &Store, memory: &mut ItemMemory) -> Re
 pub(super) fn salvage(folder: &Path) -> Result<(ItemMemory, Report)> {
     let found = Store::salvage(folder)?;
     let mut report = found.report;
+    let kind = found.operations.first().and_then(|(_, notes, _)| notes.get("kind"));
+    if let Some(found) = kind.filter(|kind| *kind != KIND) {
+        return Err(Error::Kind { folder: folder.to_path_buf(), found: found.clone(), wanted: KIND });
+    }
     let Some(space) = found.operations.iter().find_map(|(_, notes, _)| space_of(notes).ok()) else {
         return Err(Error::Corrupt { folder: folder.to_path_buf(), damage: report.damage });
     };
