@@ -10,12 +10,14 @@
 
 The models are "hrr", "fhrr", "map", "bsc" and "hlb"; docs/hrr.md explains them. A memory is saved with `save` and comes back with `open`, bit for bit or
 not at all, or with `map`, which leaves the vectors where they lie; `verify` says what is damaged, and `salvage` brings back the rest. An `AssociativeMemory`
-holds pairs of items in one vector.
+holds pairs of items in one vector, a `State` named arrays and values that are saved together, and a `Store` is what both are saved in.
 """
 
 from ._native import HrrAssociativeMemory as AssociativeMemory
 from ._native import HrrItemMemory as ItemMemory
 from ._native import HrrSpace as Space
+from ._native import HrrState as State
+from ._native import HrrStore as Store
 from ._native import hrr_verify as verify
 
-__all__ = ["AssociativeMemory", "ItemMemory", "Space", "verify"]
+__all__ = ["AssociativeMemory", "ItemMemory", "Space", "State", "Store", "verify"]

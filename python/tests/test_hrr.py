@@ -1,5 +1,8 @@
 """Holographic memory from Python."""
 
+import pathlib
+import re
+
 import numpy as np
 import pytest
 
@@ -139,3 +142,95 @@ def test_pairs_are_recalled_and_forgotten():
         capitals.recall(words, "nobody")
     with pytest.raises(ValueError, match="bind_superpose"):
         xo.hrr.AssociativeMemory(xo.hrr.Space("bsc"))
+
+
+@pytest.mark.parametrize("model", ["hrr", "fhrr", "map", "bsc", "hlb"])
+def test_every_operation_of_a_space_is_there(model):
+    space = xo.hrr.Space(model, d=1000, seed=3)
+    assert (space.model, space.d, space.seed) == (model, 1000, 3) and space.dtype == space.named("a").dtype
+    a, b, c = (space.named(name) for name in "abc")
+    assert alike(space, space.bind_normalised(a, b), space.normalise(space.bind(a, b))) > 0.9999
+    inverse, zeros = space.inverse_exact(a)
+    assert zeros == [] and alike(space, space.bind(space.bind(a, b), inverse), b) > 0.99
+    exact, zeros = space.unbind_exact(space.bind(a, b), a)
+    assert zeros == [] and alike(space, exact, b) > 0.99
+    abc, cba = space.ngram(xo.stack([a, b, c])), space.ngram(xo.stack([c, b, a]))
+    assert abs(alike(space, abc, cba)) < 0.2
+    record = space.record([(a, b), (c, a)])
+    assert space.cleanup(space.unbind(record, c), xo.stack([a, b, c]))[0][0] == 0
+    all_of_them = np.asarray(space.similarities(xo.stack([a, b]), xo.stack([a, b, c])))
+    assert all_of_them.shape == (2, 3) and all_of_them[0, 0] > 0.99 > all_of_them[0, 1]
+    assert alike(space, space.multi_bind([a, b, c]), space.bind(space.bind(a, b), c)) > 0.999
+    with pytest.raises(ValueError, match="no pairs"):
+        space.record([])
+
+
+def test_a_state_of_arrays_and_values_is_saved_as_one(tmp_path):
+    state = xo.hrr.State()
+    state["weights"] = np.arange(6.0).reshape(2, 3)
+    state["spectrum"] = xo.asarray([1 + 2j, 3 - 4j])
+    values = {"step": 12, "rate": float("nan"), "done": True, "name": "é\n", "least": -(2**63), "tiny": 5e-324}
+    for name, value in values.items():
+        state[name] = value
+    state["weights"] = 7
+    state["weights"] = np.arange(6.0).reshape(2, 3)
+    state.save(tmp_path / "state")
+    del state["name"]
+    with pytest.raises(KeyError):
+        state["name"]
+    again = xo.hrr.State.open(tmp_path / "state")
+    assert again.names == sorted([*values, "weights", "spectrum"]) and len(again) == 8 and "step" in again
+    for name, value in values.items():
+        assert type(again[name]) is type(value) and (again[name] == value or value != value)
+    np.testing.assert_array_equal(np.asarray(again["weights"]), np.arange(6.0).reshape(2, 3))
+    assert again["spectrum"].dtype == xo.complex128 and again["spectrum"].tolist() == [1 + 2j, 3 - 4j]
+    assert again.to_device("cpu")["weights"].shape == (2, 3)
+    with pytest.raises(OverflowError):
+        state["large"] = 2**63
+    with pytest.raises(KeyError):
+        del state["nothing"]
+    file = tmp_path / "state" / "000001.safetensors"
+    data = bytearray(file.read_bytes())
+    data[-1] ^= 128
+    file.write_bytes(data)
+    assert len(xo.hrr.verify(tmp_path / "state")) == 1
+    with pytest.raises(ValueError, match="damaged"):
+        xo.hrr.State.open(tmp_path / "state")
+
+
+def test_a_store_tells_its_history(tmp_path):
+    store = xo.hrr.Store.create(tmp_path / "store", "test", {"a": "b"})
+    store.append("one", {"x": xo.arange(3), "y": np.ones((2, 2))}, {"k": "v"})
+    store.append("two")
+    again = xo.hrr.Store.open(tmp_path / "store")
+    assert (len(again), again.kind, again.hash, again.version) == (3, "test", store.hash, 2) and again.notes["a"] == "b"
+    notes, arrays = again.read(1)
+    assert notes == {"k": "v"} and arrays["x"].tolist() == [0, 1, 2] and arrays["y"].shape == (2, 2)
+    assert [entry["operation"] for entry in again.history] == ["create", "one", "two"]
+    assert again.history[1]["arrays"] == ["x", "y"] and again.history[1]["time"] > 1.7e9
+    assert again.verify() == []
+    store.append("three")
+    with pytest.raises(RuntimeError, match="another writer"):
+        again.append("four")
+    with pytest.raises(ValueError, match="operation 9"):
+        again.read(9)
+
+
+def test_unreliable_associations_are_warned_of(caplog):
+    space = xo.hrr.Space("hrr", d=64)
+    words = xo.hrr.ItemMemory(space)
+    words.add([str(i) for i in range(40)])
+    pairs = xo.hrr.AssociativeMemory(space)
+    for i in range(20):
+        pairs.store(words, str(i), str(i + 20))
+    told = [record for record in caplog.records if record.name == "crossover.hrr"]
+    assert len(told) == 1 and "unreliable" in told[0].getMessage()
+
+
+def test_examples_of_the_page_run():
+    page = pathlib.Path(__file__).parent.parent.parent / "docs" / "hrr.md"
+    blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    assert len(blocks) >= 5
+    names = {}
+    for block in blocks:
+        exec(block, names)  # noqa: S102 - the examples are ours

@@ -120,7 +120,8 @@ def stub():
 # What methods and attributes of `crossover.hrr` return that is no array.
 HRR = {
     "Space": {
-        "model": "str", "d": "int", "unbind_exact": "tuple[Array, list[tuple[int, int]]]", "cleanup": "list[tuple[int, float] | None]",
+        "model": "str", "d": "int", "dtype": "_dtype", "seed": "int", "inverse_exact": "tuple[Array, list[tuple[int, int]]]",
+        "unbind_exact": "tuple[Array, list[tuple[int, int]]]", "cleanup": "list[tuple[int, float] | None]",
         "top_k": "list[list[tuple[int, float]]]", "factor": "list[int] | None", "retrieval_probability": "float", "capacity": "int",
     },
     "ItemMemory": {
@@ -131,6 +132,11 @@ HRR = {
     "AssociativeMemory": {
         "space": "Space", "store": "None", "store_vectors": "None", "forget": "None", "recall": "tuple[str, float] | None",
         "reliability": "dict[str, Any]",
+    },
+    "State": {"open": "State", "save": "None", "to_device": "State", "names": "list[str]"},
+    "Store": {
+        "create": "Store", "open": "Store", "append": "None", "read": "tuple[dict[str, str], dict[str, Array]]", "history": "list[dict[str, Any]]",
+        "kind": "str", "notes": "dict[str, str]", "hash": "str", "version": "int", "verify": "list[str]",
     },
 }
 
@@ -194,9 +200,11 @@ PLAIN = HEAD.replace("import builtins\n", "").replace(", Iterator", "") + "from 
 
 def hrr():
     """The stub of `crossover.hrr`."""
-    special = ("__len__", "", "int"), ("__contains__", ", name: str, /", "bool"), ("__getitem__", ", name: str, /", "Array")
-    text = PLAIN
+    common = ("__len__", "", "int"), ("__contains__", ", name: str, /", "bool")
+    text = PLAIN.replace("import Array", "import Array, dtype as _dtype")
     for name, returns in HRR.items():
+        found = ("__getitem__", ", name: str, /", "Any" if name == "State" else "Array")
+        special = *common, found, ("__setitem__", ", name: str, value: Any, /", "None"), ("__delitem__", ", name: str, /", "None")
         made = native_class(name, getattr(xo.hrr, name), returns, special)
         text += made.replace(f"def __init__{constructor(getattr(xo.hrr, name))}", "def __init__(self, *args: Any, **kwargs: Any)")
     return text + function("verify", xo.hrr.verify).replace("-> Array:", "-> list[str]:")

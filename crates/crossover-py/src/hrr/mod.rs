@@ -2,6 +2,8 @@
 
 mod memory;
 mod space;
+mod state;
+mod store;
 
 use crossover::hrr;
 use pyo3::{
@@ -26,5 +28,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("HrrSpace", module.py().get_type::<space::PySpace>())?;
     module.add("HrrItemMemory", module.py().get_type::<memory::PyItemMemory>())?;
     module.add("HrrAssociativeMemory", module.py().get_type::<memory::PyAssociativeMemory>())?;
+    module.add("HrrState", module.py().get_type::<state::PyState>())?;
+    module.add("HrrStore", module.py().get_type::<store::PyStore>())?;
     module.add_function(wrap_pyfunction!(memory::hrr_verify, module)?)
 }

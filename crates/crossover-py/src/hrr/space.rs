@@ -10,7 +10,7 @@ use super::failed;
 use crate::{
     array::PyArray,
     device::{building, computing},
-    dtype::Dt,
+    dtype::{Dt, PyDType, object},
     values::Arr,
 };
 
@@ -48,6 +48,18 @@ impl PySpace {
         self.0.d()
     }
 
+    /// The type of the elements.
+    #[getter]
+    fn dtype(&self, py: Python<'_>) -> PyResult<Py<PyDType>> {
+        object(py, self.0.dtype())
+    }
+
+    /// The seed of names.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.seed()
+    }
+
     /// The vector of a name, or of each of several names.
     fn named(&self, names: &Bound<'_, PyAny>) -> PyResult<PyArray> {
         match names.extract::<String>() {
@@ -78,6 +90,17 @@ impl PySpace {
     /// What was bound with `key` to give `bound`, with noise.
     fn unbind(&self, bound: Arr, key: Arr) -> PyResult<PyArray> {
         self.made(|space| space.unbind(&bound.0, &key.0))
+    }
+
+    /// `bind`, then `normalise`, in one kernel.
+    fn bind_normalised(&self, a: Arr, b: Arr) -> PyResult<PyArray> {
+        self.made(|space| space.bind_normalised(&a.0, &b.0))
+    }
+
+    /// The vector that undoes a binding exactly, and a list of (row, bin) where there is none.
+    fn inverse_exact(&self, py: Python<'_>, a: Arr) -> PyResult<(PyArray, Vec<(usize, usize)>)> {
+        let exact = computing(py, || self.0.inverse_exact(&a.0)).map_err(failed)?;
+        Ok((PyArray::done(exact.array)?, exact.zeros.iter().map(|z| (z.row, z.bin)).collect()))
     }
 
     /// What was bound with `key`, exactly, and a list of (row, bin) where that cannot be known.
@@ -126,6 +149,18 @@ impl PySpace {
         self.made(|space| space.bind_superpose(&keys.0, &values.0))
     }
 
+    /// A record of pairs of a role and a filler, superposed; ask it with `unbind`.
+    ///
+    /// >>> space = xo.hrr.Space("hrr", d=1024)
+    /// >>> roles, fillers = space.named(["colour", "shape"]), space.named(["red", "round"])
+    /// >>> ball = space.record(list(zip(roles, fillers)))
+    /// >>> space.cleanup(space.unbind(ball, roles[0]), fillers)[0][0]
+    /// 0
+    fn record(&self, pairs: Vec<(Arr, Arr)>) -> PyResult<PyArray> {
+        let pairs: Vec<(&Array, &Array)> = pairs.iter().map(|(role, filler)| (&role.0, &filler.0)).collect();
+        self.made(|space| space.record(&pairs))
+    }
+
     /// Vectors as superpositions should be.
     fn normalise(&self, a: Arr) -> PyResult<PyArray> {
         self.made(|space| space.normalise(&a.0))
@@ -136,6 +171,11 @@ impl PySpace {
         self.made(|space| space.similarity(&a.0, &b.0))
     }
 
+    /// The similarity of every query with every item, as a matrix.
+    fn similarities(&self, queries: Arr, items: Arr) -> PyResult<PyArray> {
+        self.made(|space| space.similarities(&queries.0, &items.0))
+    }
+
     /// A sequence: rows permuted by their place and superposed.
     fn sequence(&self, vectors: Arr) -> PyResult<PyArray> {
         self.made(|space| space.sequence(&vectors.0))
@@ -144,6 +184,11 @@ impl PySpace {
     /// What stands at a place of a sequence, with noise.
     fn sequence_item(&self, sequence: Arr, place: usize) -> PyResult<PyArray> {
         self.made(|space| space.sequence_item(&sequence.0, place))
+    }
+
+    /// One n-gram: the rows bound together, each permuted by its distance from the end.
+    fn ngram(&self, vectors: Arr) -> PyResult<PyArray> {
+        self.made(|space| space.ngram(&vectors.0))
     }
 
     /// All n-grams of the rows, superposed.
