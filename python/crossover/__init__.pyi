@@ -4,7 +4,7 @@ import builtins
 from typing import Any, Iterator
 
 from . import batch as batch, embed as embed, exceptions as exceptions, fft as fft, hrr as hrr, lattice as lattice
-from . import linalg as linalg, memory as memory, nn as nn, random as random
+from . import linalg as linalg, memory as memory, nn as nn, par as par, random as random
 
 class Array:
     """A lazy n-dimensional array."""
@@ -437,6 +437,7 @@ class dtype:
     """A data type. There is one object per type, such as `crossover.float32`; functions also take NumPy's dtypes, Python's types"""
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     def __getattr__(self, name: str) -> Any: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 def einsum(subscripts: Any, /, *operands: Any) -> Array:
     """Einstein's sums."""
@@ -709,7 +710,7 @@ def outer(a: Any, b: Any) -> Array:
 def pad(x: Any, pad_width: Any, mode: Any = ..., *, constant_values: Any = ...) -> Array:
     """Elements put before and after each axis; `mode` is 'constant', 'edge', 'reflect', 'symmetric' or 'wrap'."""
 
-def par_iter(items: Any, workers: Any = ...) -> Any:
+def par_iter(items: Any, workers: Any = ...) -> par.ParIter:
     """Items for several threads; see `crossover.par`."""
 
 def percentile(a: Any, q: Any, axis: Any = ...) -> Array:

@@ -23,7 +23,10 @@ _THREADS = 256
 
 def _three(value):
     """A number of blocks or threads along one to three axes, along three."""
-    value = (value,) if isinstance(value, int) else tuple(value)
+    # NumPy's integers are none of Python's.
+    value = (value,) if hasattr(value, "__index__") else tuple(value)
+    if not 1 <= len(value) <= 3:
+        raise ValueError(f"a launch has blocks and threads along one to three axes; {value} has {len(value)}")
     return [int(n) for n in value] + [1] * (3 - len(value))
 
 

@@ -8,11 +8,14 @@ array(36.)
 1
 """
 
+import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Optional, Sequence
 
-from ._native import asarray, bitwise_xor, equal, gpu_map, matmul, sqrt, square, sum, where
+from ._dtypes import isdtype
+from ._native import abs as absolute
+from ._native import asarray, astype, bfloat16, bitwise_xor, equal, float16, float32, float64, gpu_map, matmul, sqrt, square, sum, where
+from .par import shared
 
 __all__ = ["Batch", "create_batch"]
 
@@ -21,8 +24,11 @@ class Batch:
     """A list of arrays to be worked on together; arrays of one dtype and shape share kernels. Results come in the order of the arrays."""
 
     def __init__(self, items: Sequence[Any], max_batch_size: Optional[int] = None) -> None:
+        if max_batch_size is not None and max_batch_size < 0:
+            raise ValueError(f"max_batch_size is {max_batch_size}; it is at least 0, which is taken as 1")
         self.items = [asarray(item) for item in items]
         self.max_batch_size = max_batch_size
+        self._lock = threading.Lock()
         self._stats = {"operations": 0, "results": 0, "failed": 0, "groups": 0, "largest_group": 0, "single": 0, "seconds": 0.0}
 
     def __len__(self) -> int:
@@ -66,8 +72,15 @@ class Batch:
         [array([0.6, 0.8])]
         """
         def unit(x):
-            length = sqrt(sum(square(x)))
-            return x / where(equal(length, 0), 1.0, length)
+            # Wide enough for squares of integers and of 16-bit floats.
+            kind = x.dtype
+            narrow = kind in (float16, bfloat16)
+            real = isdtype(kind, "real floating") or narrow
+            if narrow or not isdtype(kind, ("real floating", "complex floating")):
+                x = astype(x, float32 if narrow else float64)
+            length = sqrt(sum(square(absolute(x))))
+            out = x / where(equal(length, 0), 1.0, length)
+            return astype(out, kind) if real else out
 
         return self.map(unit)
 
@@ -87,8 +100,7 @@ class Batch:
             except Exception as error:  # noqa: BLE001 - it is that item's result
                 return error
 
-        with ThreadPoolExecutor() as pool:
-            results = list(pool.map(call, zip(functions, self.items)))
+        results = shared(call, zip(functions, self.items))
         failed = len([result for result in results if isinstance(result, Exception)])
         self._note(results=len(results) - failed, failed=failed, single=len(results), seconds=time.perf_counter() - began)
         return results
@@ -101,15 +113,16 @@ class Batch:
         results, report = gpu_map(items, function, self.max_batch_size)
         self._note(
             results=report["succeeded"], failed=report["failed"], groups=report["groups"], single=report["single"],
-            seconds=report["seconds"],
+            seconds=report["seconds"], largest_group=report["largest_group"],
         )
-        self._stats["largest_group"] = max(self._stats["largest_group"], report["largest_group"])
         return results
 
-    def _note(self, **counts):
-        self._stats["operations"] += 1
-        for name, count in counts.items():
-            self._stats[name] += count
+    def _note(self, *, largest_group=0, **counts):
+        with self._lock:
+            self._stats["operations"] += 1
+            self._stats["largest_group"] = max(self._stats["largest_group"], largest_group)
+            for name, count in counts.items():
+                self._stats[name] += count
 
 
 def create_batch(items: Sequence[Any], max_batch_size: Optional[int] = None) -> Batch:

@@ -10,11 +10,12 @@
 from typing import TYPE_CHECKING
 
 from ._native import Lattice, lattice_convolve, lattice_walsh, lattice_xor
+from ._scratch import Scratch
 
 if TYPE_CHECKING:
     from . import Array
 
-__all__ = ["Lattice", "cube", "walsh_hadamard", "xor_convolve", "xor_transform"]
+__all__ = ["Lattice", "Scratch", "cube", "walsh_hadamard", "xor_convolve", "xor_transform"]
 
 
 def cube(dimensions: int, size: int, *, periodic: bool = False) -> Lattice:

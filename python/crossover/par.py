@@ -5,17 +5,29 @@
 >>> rows = [xo.asarray([1.0, 2.0]), xo.asarray([3.0]), xo.asarray([4.0, 5.0])]
 >>> xo.par_iter(rows).gpu_map(lambda x: xo.sum(x * x)).collect()
 [array(5.), array(9.), array(41.)]
+
+Tasks run by themselves, and what they raise stays with them:
+
+>>> with xo.par.scope() as scope:
+...     words = [scope.spawn(len, word) for word in ("parallel", "tasks")]
+>>> [word.join() for word in words]
+[8, 5]
+
+Results do not depend on the number of threads. Functions see the device and the runtime of the `with` blocks that the caller is in.
 """
 
+import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce as _reduce
 from itertools import chain, islice
 from typing import Any, Callable, Iterable, Iterator, Optional
 
-from ._native import gpu_map
+from ._native import Carried, gpu_map
+from ._tasks import Scope, Task, scope, spawn
 
-__all__ = ["Failure", "ParIter", "par_iter"]
+__all__ = ["Failure", "GpuMap", "ParIter", "Scope", "Task", "par_iter", "scope", "spawn"]
 
 
 class Failure:
@@ -26,6 +38,22 @@ class Failure:
 
     def __repr__(self) -> str:
         return f"Failure({self.error!r})"
+
+
+def shared(function: Callable, items: Iterable, workers: Optional[int] = None) -> list:
+    """A function of each item, on threads that compute where this one does; when one raises, those that have not begun are left out."""
+    with ThreadPoolExecutor(workers, initializer=Carried().__enter__) as pool:
+        try:
+            return list(pool.map(function, items))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _count(name: str, count: int) -> int:
+    if count < 0:
+        raise ValueError(f"{name} of {count} items; 0 or more are needed")
+    return count
 
 
 class ParIter:
@@ -43,8 +71,7 @@ class ParIter:
         return ParIter(lambda: step(items()), self._workers)
 
     def _shared(self, function: Callable, items: Iterable) -> list:
-        with ThreadPoolExecutor(self._workers) as pool:
-            return list(pool.map(function, items))
+        return shared(function, items, self._workers)
 
     def map(self, function: Callable) -> "ParIter":
         """A function of each item, on threads."""
@@ -73,10 +100,12 @@ class ParIter:
 
     def take(self, count: int) -> "ParIter":
         """The first items."""
+        _count("take", count)
         return self._then(lambda items: islice(items, count))
 
     def skip(self, count: int) -> "ParIter":
         """All but the first items."""
+        _count("skip", count)
         return self._then(lambda items: islice(items, count, None))
 
     def chunks(self, length: int) -> "ParIter":
@@ -90,21 +119,14 @@ class ParIter:
 
         return self._then(cut)
 
-    def gpu_map(self, function: Callable, max_batch_size: Optional[int] = None, to_host: bool = False) -> "ParIter":
+    def gpu_map(self, function: Callable, max_batch_size: Optional[int] = None, to_host: bool = False) -> "GpuMap":
         """A function of arrays, for all items in as few plans as possible.
 
         It is called with arrays that have no values yet, once for each combination of dtypes and shapes; what it computes runs as one plan over
         all items of that kind. One that asks for values is called for each item. Items are arrays, or tuples of arrays. Results stay where they
         were computed; `to_host` brings them to the host while later ones are computed.
         """
-        def mapped(items):
-            tuples = [item if isinstance(item, tuple) else (item,) for item in items]
-            for result in gpu_map(tuples, function, max_batch_size, to_host)[0]:
-                if isinstance(result, BaseException):
-                    raise result
-                yield result
-
-        return self._then(mapped)
+        return GpuMap(self._items, self._workers, function, max_batch_size, to_host)
 
     def __iter__(self) -> Iterator:
         return self._items()
@@ -157,50 +179,99 @@ class ParIter:
         """Work that may fail: a list with a result or a `Failure` for each item, and counts and times.
 
         `policy` is `fail_fast` (items that have not begun are skipped) or `continue`; each item is tried again `retries` times. `progress` is called with
-        the number of items that have ended and that of all.
+        the number of items that have ended and that of all; what it raises is a warning, and the work goes on.
 
         >>> results, telemetry = xo.par_iter(["1", "two", "3"]).run(int, policy="continue")
         >>> results[2], type(results[1].error).__name__, telemetry["failed"]
         (3, 'ValueError', 1)
         """
         if policy not in ("fail_fast", "continue"):
-            raise ValueError(f"policy {policy!r} is neither 'fail_fast' nor 'continue'")
-        items, state, times = self.collect(), {"stop": False, "done": 0, "retries": 0}, []
+            raise ValueError(f"policy {policy!r} is neither 'fail_fast' nor 'continue'; to try again, give `retries`")
+        if retries < 0:
+            raise ValueError(f"retries is {retries}; an item is tried again 0 times or more")
+        items = self.collect()
+        run = _Run(function, policy == "fail_fast", retries, progress, len(items))
         began = time.perf_counter()
+        results = self._shared(run.one, items)
+        return results, run.telemetry(results, time.perf_counter() - began)
 
-        def one(item):
-            if state["stop"]:
-                return Failure(None)
-            start = time.perf_counter()
-            for attempt in range(retries + 1):
-                state["retries"] += attempt > 0
-                try:
-                    result = function(item)
-                    break
-                except Exception as error:  # noqa: BLE001 - it is that item's result
-                    result = Failure(error)
-            times.append(time.perf_counter() - start)
-            if isinstance(result, Failure) and policy == "fail_fast":
-                state["stop"] = True
-            state["done"] += 1
-            if progress is not None:
-                progress(state["done"], len(items))
-            return result
 
-        results = self._shared(one, items)
-        wall = time.perf_counter() - began
+class GpuMap(ParIter):
+    """Results of a function of arrays; made by `ParIter.gpu_map`. An iterator ends with the exception of the first item that failed."""
+
+    def __init__(self, items, workers, function, max_batch_size, to_host):
+        if max_batch_size is not None and max_batch_size < 0:
+            raise ValueError(f"max_batch_size is {max_batch_size}; it is at least 0, which is taken as 1")
+        self._arguments = items, function, max_batch_size, to_host
+        super().__init__(self._results, workers)
+
+    def try_collect(self) -> tuple:
+        """A result or an exception for each item, in order, and what was done: counts, groups, times, and why items were worked on one by one.
+
+        >>> rows = [xo.ones(2), xo.ones(3), xo.ones(2)]
+        >>> results, told = xo.par_iter(rows).gpu_map(lambda x: xo.sum(x.reshape((1, 2)))).try_collect()
+        >>> results[2], type(results[1]).__name__, told["batched"], told["failed"]
+        (array(2.), 'ValueError', 2, 1)
+        """
+        items, function, max_batch_size, to_host = self._arguments
+        tuples = [item if isinstance(item, tuple) else (item,) for item in items()]
+        return gpu_map(tuples, function, max_batch_size, to_host)
+
+    def _results(self):
+        for result in self.try_collect()[0]:
+            if isinstance(result, BaseException):
+                raise result
+            yield result
+
+
+class _Run:
+    """A run of items under a policy, shared by threads."""
+
+    def __init__(self, function, fails_fast, retries, progress, total):
+        self.function, self.fails_fast, self.retries, self.progress, self.total = function, fails_fast, retries, progress, total
+        self.stopped, self.done, self.again, self.times, self.lock = False, 0, 0, [], threading.Lock()
+
+    def one(self, item):
+        """The result of an item, or its failure."""
+        if self.stopped:
+            return Failure(None)
+        start, attempt = time.perf_counter(), 0
+        while True:
+            try:
+                result = self.function(item)
+                break
+            except Exception as error:  # noqa: BLE001 - it is that item's result
+                result = Failure(error)
+            if attempt == self.retries:
+                self.stopped |= self.fails_fast
+                break
+            attempt += 1
+        with self.lock:
+            self.times.append(time.perf_counter() - start)
+            self.again += attempt
+            self.done += 1
+            done = self.done
+        if self.progress is not None:
+            try:
+                self.progress(done, self.total)
+            except Exception as error:  # noqa: BLE001 - results are worth more than being told of them
+                warnings.warn(f"progress failed after {done} of {self.total} items: {error!r}", RuntimeWarning, stacklevel=2)
+        return result
+
+    def telemetry(self, results, wall):
+        """Counts and times."""
         failures = [result for result in results if isinstance(result, Failure)]
         skipped = len([failure for failure in failures if failure.error is None])
         succeeded = len(results) - len(failures)
-        telemetry = {
-            "items": len(items), "succeeded": succeeded, "failed": len(failures) - skipped, "skipped": skipped,
-            "retries": state["retries"], "seconds": wall, "throughput": succeeded / wall if wall > 0 else 0.0,
+        told = {
+            "items": len(results), "succeeded": succeeded, "failed": len(failures) - skipped, "skipped": skipped,
+            "retries": self.again, "seconds": wall, "throughput": succeeded / wall if wall > 0 else 0.0,
         }
-        times.sort()
+        times = sorted(self.times)
         for percent in (50, 95, 99):
             at = max(0, -(-len(times) * percent // 100) - 1)
-            telemetry[f"p{percent}"] = times[at] if times else 0.0
-        return results, telemetry
+            told[f"p{percent}"] = times[at] if times else 0.0
+        return told
 
 
 def par_iter(items: Iterable, workers: Optional[int] = None) -> ParIter:

@@ -95,3 +95,13 @@ def test_kernels_of_numbas_write_into_their_arguments():
     ours = xo.zeros(3)
     add_kernel(xo.arange(3.0), xo.ones(3), ours)
     assert ours.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_launches_may_be_of_numpys_integers():
+    from crossover._kernel import _launch
+
+    rule = lambda shapes, out: (np.prod(out) // 4, np.int64(32), 0, [np.prod(out)])  # noqa: E731
+    assert _launch(rule, [[8, 2]], [8, 2]) == ([4, 1, 1], [32, 1, 1], 0, [16])
+    assert _launch(lambda shapes, out: ((2, 3), [4]), [], [])[:2] == ([2, 3, 1], [4, 1, 1])
+    with pytest.raises(ValueError, match="one to three axes"):
+        _launch(lambda shapes, out: ((1, 2, 3, 4), 1), [], [])

@@ -94,7 +94,7 @@ def test_random_numbers_follow_their_distributions_and_their_seed():
     assert xo.random.rand(2, 2).tolist() == first
 
 
-@pytest.mark.parametrize("module", ["", "linalg", "fft", "random", "memory", "config", "_dtypes", "_sets", "_numpy_names", "_gpu", "_profile", "_kernel", "events", "ray"])
+@pytest.mark.parametrize("module", ["", "linalg", "fft", "random", "memory", "config", "_dtypes", "_sets", "_numpy_names", "_gpu", "_profile", "_kernel", "events", "ray", "par", "_tasks", "batch", "lattice", "_scratch", "embed"])
 def test_examples_in_docstrings_hold(module):
     import importlib
 

@@ -223,3 +223,92 @@ def test_maps_read_numpy_where_it_is_and_keep_nothing_of_it():
     for found, kept, want in zip(doubled, same, wanted):
         np.testing.assert_array_equal(np.asarray(found), want * 2)
         np.testing.assert_array_equal(np.asarray(kept), want)
+
+
+def test_lattices_name_what_is_wrong():
+    grid = xo.lattice.Lattice([4, 4])
+    for call in (lambda: grid.distance(-1, 3), lambda: grid.neighbours(-2), lambda: grid.distance_field([-1]), lambda: grid.shortest_paths([(0, -1)])):
+        with pytest.raises(IndexError, match="vertex -. is out of range"):
+            call()
+    for call in (lambda: xo.lattice.Lattice([3, -1]), lambda: grid.vertex([0, -1])):
+        with pytest.raises(ValueError, match="-1 is negative"):
+            call()
+    weights = np.ones(16)
+    for bad in (-1, np.nan, np.inf, 1e308):
+        weights[5] = bad
+        with pytest.raises(ValueError, match="vertex 5 is negative, not finite or too large"):
+            grid.shortest_path(0, 15, weights=weights)
+    with pytest.raises(ValueError, match=r"shapes \[1\] and \[4\] differ"):
+        xo.lattice.xor_convolve([1.0], [1.0, 2.0, 3.0, 4.0])
+
+
+def test_lattices_answer_many_questions():
+    grid, wall = xo.lattice.Lattice([3, 3]), np.zeros(9, bool)
+    wall[[1, 4]] = True
+    assert grid.route(0, 2, obstacles=wall) == ([0, 3, 6, 7, 8, 5, 2], 6.0)
+    assert grid.route(0, 2) == ([0, 1, 2], 2.0)
+    assert grid.shortest_paths([(0, 2), (0, 3)], obstacles=wall) == [[0, 3, 6, 7, 8, 5, 2], [0, 3]]
+    wall[7] = True
+    assert grid.shortest_paths([(0, 2)], obstacles=wall) == [None] and grid.route(0, 2, obstacles=wall) is None
+    assert grid.distances([(0, 8), (4, 4)]) == [4, 0]
+    fields = grid.distance_fields([0, 8], obstacles=wall)
+    assert [int(field[0, 2]) for field in fields] == [-1, 2]
+    assert grid.shortest_path(4, 4) == [4]
+
+
+def test_scratch_memory_comes_back():
+    rng = np.random.default_rng(5)
+    memory = rng.integers(0, 256, 4096, dtype=np.uint8)
+    before = memory.copy()
+    scratch = xo.lattice.Scratch(memory)
+    for op, at, other, length in rng.integers([0, 0, 2048, 1], [4, 1900, 3900, 65], (500, 4)):
+        if op == 3:
+            scratch.write(at, at + length)[:] = op
+        else:
+            getattr(scratch, ("xor", "add", "swap")[op])(at, at + length, other)
+    assert not np.array_equal(memory, before)
+    proof = scratch.finish()
+    assert np.array_equal(memory, before) and (proof["bytes"], proof["operations"]) == (4096, 500)
+    with pytest.raises(KeyError):
+        with xo.lattice.Scratch(memory) as scratch:
+            scratch.write(0, 4096)[:] = 0
+            raise KeyError
+    assert np.array_equal(memory, before)
+    scratch = xo.lattice.Scratch(bytearray(16))
+    with pytest.raises(ValueError, match="xor: bytes 0..8 and 4..12 overlap"):
+        scratch.xor(0, 8, 4)
+    with pytest.raises(ValueError, match="do not lie within 16"):
+        scratch.write(10, 17)
+    with pytest.raises(ValueError, match="read-only"):
+        xo.lattice.Scratch(b"constant")
+
+
+def test_embedders_tell_their_settings(tmp_path):
+    embedder = xo.embed.Embedder(10, 4, temperature=2.0, relative=1, precision="mixed_f16", seed=3)
+    assert embedder.config["temperature"] == 2.0 and embedder.config["relative"] == 1 and embedder.config["precision"] == "mixed_f16"
+    assert embedder.relative.shape == (3, 4) and xo.embed.Embedder(10, 4).relative is None
+    rows = np.arange(12, dtype=np.float32).reshape(3, 4)
+    np.testing.assert_array_equal(np.asarray(embedder.with_relative(rows).relative), rows)
+    with pytest.raises(ValueError, match="rows are needed"):
+        embedder.with_relative(rows[:2])
+    old = xo.embed.Embedder(2, 2, table=[[1.0, 2.0], [3.0, 4.0]])
+    np.testing.assert_array_equal(np.asarray(old.recut([[0], [0, 1]]).table), [[1, 2], [2, 3]])
+    with pytest.raises(IndexError, match="token 2"):
+        old.recut([[2]])
+    advice = old.advise(1 << 20, 16)
+    assert advice["fixed"] + advice["batch"] * advice["per_sequence"] == advice["peak"] <= 1 << 20
+    with pytest.raises(MemoryError):
+        old.advise(1 << 30, 1 << 60)
+    for wrong in ({"temperature": 1e-300}, {"relative": 1 << 62}):
+        with pytest.raises(ValueError, match="is"):
+            xo.embed.Embedder(10, 4, **wrong)
+    path = tmp_path / "e.safetensors"
+    old.save(path)
+    damaged = bytearray(path.read_bytes())
+    damaged[-3] ^= 1
+    path.write_bytes(damaged)
+    with pytest.raises(ValueError, match="a bit has changed"):
+        xo.embed.Embedder.load(path)
+    table = tmp_path / "table"
+    xo.embed.Table.write(table, [np.ones((3, 4), np.float32)])
+    assert xo.embed.Table(table).dtype == xo.float32

@@ -224,7 +224,7 @@ def lattice():
     """The stub of `crossover.lattice`."""
     text = PLAIN
     for name, returns in LATTICE.items():
-        special = ("__len__", "", "int"), ("__enter__", "", "Scratch"), ("__exit__", ", *why: Any", "bool")
+        special = ("__len__", "", "int"), ("__enter__", "", "Scratch"), ("__exit__", ", *why: Any", "None")
         text += native_class(name, getattr(xo.lattice, name), returns, special)
     text += function("cube", xo.lattice.cube).replace("-> Array:", "-> Lattice:")
     return text + "".join(function(name, getattr(xo.lattice, name)) for name in ("walsh_hadamard", "xor_convolve", "xor_transform"))

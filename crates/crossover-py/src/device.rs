@@ -215,3 +215,45 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Dev {
         number.map_or_else(|| Device::from_str(name), Ok).map(Dev).map_err(value_error)
     }
 }
+
+/// What a thread has chosen, for another that works for it: a `with` block there.
+#[pyclass(frozen, name = "Carried", module = "crossover")]
+pub struct PyCarried {
+    runtime: Option<Runtime>,
+    device: Option<Device>,
+}
+
+#[pymethods]
+impl PyCarried {
+    /// What this thread has chosen.
+    #[new]
+    fn new() -> PyCarried {
+        PyCarried {
+            runtime: RUNTIMES.with_borrow(|stack| stack.last().cloned()),
+            device: DEVICES.with_borrow(|stack| stack.last().copied()),
+        }
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        let carried = this.get();
+        if let Some(runtime) = &carried.runtime {
+            enter(runtime.clone());
+        }
+        if let Some(device) = carried.device {
+            BLOCKS.set(BLOCKS.get() + 1);
+            DEVICES.with_borrow_mut(|stack| stack.push(device));
+        }
+        this
+    }
+
+    #[pyo3(signature = (*_why))]
+    fn __exit__(&self, _why: &Bound<'_, PyAny>) -> bool {
+        if self.runtime.is_some() {
+            leave();
+        }
+        if self.device.is_some() && DEVICES.with_borrow_mut(Vec::pop).is_some() {
+            BLOCKS.set(BLOCKS.get() - 1);
+        }
+        false
+    }
+}

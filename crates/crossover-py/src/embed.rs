@@ -15,7 +15,7 @@ use pyo3::{
 use crate::{
     array::PyArray,
     device::{Dev, building, computing},
-    dtype::Dt,
+    dtype::{Dt, PyDType, object},
     errors::{raise, value_error},
     values::Arr,
 };
@@ -187,6 +187,44 @@ impl PyEmbedder {
         PyEmbedder::made(computing(py, || self.0.with_precision(precision)))
     }
 
+    /// The rows of the relative term, one per distance from -window to window; `None` without one.
+    #[getter]
+    fn relative(&self) -> Option<PyArray> {
+        self.0.relative().cloned().map(PyArray)
+    }
+
+    /// The embedder with other rows of the relative term, of which there are 2·window + 1.
+    fn with_relative(&self, py: Python<'_>, rows: Arr) -> PyResult<PyEmbedder> {
+        let mut made = self.0.clone();
+        PyEmbedder::made(computing(py, || made.set_relative(&rows.0).map(|()| made)))
+    }
+
+    /// The embedder of a vocabulary that cuts texts elsewhere: row `i` is the mean of the old rows in `parts[i]`.
+    fn recut(&self, py: Python<'_>, parts: Vec<Vec<i64>>) -> PyResult<PyEmbedder> {
+        PyEmbedder::made(computing(py, || self.0.recut(&parts)))
+    }
+
+    /// All settings, by the names that the constructor has for them.
+    #[getter]
+    fn config<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let config = self.0.config();
+        let out = PyDict::new(py);
+        out.set_item("vocabulary", config.vocabulary)?;
+        out.set_item("dimensions", config.dimensions)?;
+        out.set_item("layout", config.layout.name())?;
+        out.set_item("base", config.base)?;
+        out.set_item("scale", config.scale)?;
+        out.set_item("phase", config.phase)?;
+        out.set_item("shift", config.shift)?;
+        out.set_item("temperature", config.temperature)?;
+        out.set_item("relative", config.relative)?;
+        out.set_item("precision", config.precision.name())?;
+        out.set_item("device", config.device.to_string())?;
+        out.set_item("fusion", config.fusion)?;
+        out.set_item("seed", config.seed)?;
+        Ok(out)
+    }
+
     /// What the embedder is, and which devices there are for it.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let info = computing(py, || self.0.info());
@@ -231,6 +269,7 @@ impl PyEmbedder {
         out.set_item("batch", advice.batch)?;
         out.set_item("precision", advice.precision.name())?;
         out.set_item("peak", advice.peak)?;
+        out.set_item("fixed", advice.fixed)?;
         out.set_item("per_sequence", advice.per_sequence)?;
         out.set_item("others", others)?;
         out.set_item("reason", advice.reason)?;
@@ -286,6 +325,12 @@ impl PyTable {
 
     fn __len__(&self) -> usize {
         self.0.rows()
+    }
+
+    /// Dtype of the elements.
+    #[getter]
+    fn dtype(&self, py: Python<'_>) -> PyResult<Py<PyDType>> {
+        object(py, self.0.dtype())
     }
 
     /// Length of a row.

@@ -25,6 +25,69 @@ fn wrong(error: &Error) -> PyErr {
     }
 }
 
+/// The number of a vertex. A negative one is told apart from what is no number.
+struct Vertex(usize);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Vertex {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Vertex> {
+        let number: i64 = object.extract()?;
+        let wrong = || {
+            PyIndexError::new_err(format!("vertex {number} is out of range; vertices are numbered from 0"))
+        };
+        usize::try_from(number).map(Vertex).map_err(|_| wrong())
+    }
+}
+
+/// A size or a coordinate.
+struct Length(usize);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Length {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Length> {
+        let number: i64 = object.extract()?;
+        let wrong =
+            || value_error(format!("{number} is negative; sizes and coordinates of lattices are not"));
+        usize::try_from(number).map(Length).map_err(|_| wrong())
+    }
+}
+
+fn lengths(list: Vec<Length>) -> Vec<usize> {
+    list.into_iter().map(|length| length.0).collect()
+}
+
+fn pairs(list: Vec<(Vertex, Vertex)>) -> Vec<(usize, usize)> {
+    list.into_iter().map(|(from, to)| (from.0, to.0)).collect()
+}
+
+/// A field as an array: what cannot be reached is the largest u32, which as i32 is -1.
+fn signed(field: lattice::Field, sizes: &[usize]) -> Array {
+    let signed: Vec<i32> = field.as_slice().iter().map(|&distance| distance as i32).collect();
+    Array::from_vec(signed, sizes)
+}
+
+/// What is in the way, what entering vertices costs, and how to search.
+struct Way {
+    obstacles: Option<Obstacles>,
+    weights: Option<Vec<f64>>,
+    method: Method,
+}
+
+impl Way {
+    fn search<'a>(&'a self, lattice: &'a Lattice) -> Search<'a> {
+        let mut search = lattice.search().method(self.method);
+        if let Some(obstacles) = &self.obstacles {
+            search = search.obstacles(obstacles);
+        }
+        if let Some(weights) = &self.weights {
+            search = search.weights(weights);
+        }
+        search
+    }
+}
+
 /// An n-dimensional lattice without stored edges.
 #[pyclass(frozen, name = "Lattice", module = "crossover.lattice")]
 pub struct PyLattice(Lattice);
@@ -36,14 +99,38 @@ impl PyLattice {
             computing(py, || mask.astype(DType::Bool).to_vec::<bool>()).map_err(|error| raise(&error))?;
         Obstacles::from_mask(&self.0, &mask).map(Some).map_err(|error| wrong(&error))
     }
+
+    fn way(
+        &self,
+        py: Python<'_>,
+        obstacles: Option<Arr>,
+        weights: Option<Arr>,
+        method: &str,
+    ) -> PyResult<Way> {
+        let method = match method {
+            "a_star" => Method::AStar,
+            "breadth_first" => Method::BreadthFirst,
+            other => {
+                return Err(value_error(format!("method {other:?} is neither 'a_star' nor 'breadth_first'")));
+            }
+        };
+        let weights = match weights {
+            Some(Arr(weights)) => Some(
+                computing(py, || weights.astype(DType::F64).to_vec::<f64>())
+                    .map_err(|error| raise(&error))?,
+            ),
+            None => None,
+        };
+        Ok(Way { obstacles: self.obstacles(py, obstacles)?, weights, method })
+    }
 }
 
 #[pymethods]
 impl PyLattice {
     #[new]
     #[pyo3(signature = (sizes, *, periodic=false))]
-    fn new(sizes: Vec<usize>, periodic: bool) -> PyResult<PyLattice> {
-        let made = Lattice::new(sizes).map_err(|error| wrong(&error))?;
+    fn new(sizes: Vec<Length>, periodic: bool) -> PyResult<PyLattice> {
+        let made = Lattice::new(lengths(sizes)).map_err(|error| wrong(&error))?;
         Ok(PyLattice(if periodic { made.periodic() } else { made }))
     }
 
@@ -69,23 +156,23 @@ impl PyLattice {
     }
 
     /// The number of the vertex with these coordinates.
-    fn vertex(&self, coordinates: Vec<usize>) -> PyResult<usize> {
-        self.0.vertex(&coordinates).map_err(|error| wrong(&error))
+    fn vertex(&self, coordinates: Vec<Length>) -> PyResult<usize> {
+        self.0.vertex(&lengths(coordinates)).map_err(|error| wrong(&error))
     }
 
     /// The coordinates of a vertex.
-    fn coordinates(&self, vertex: usize) -> PyResult<Vec<usize>> {
-        self.0.coordinates(vertex).map_err(|error| wrong(&error))
+    fn coordinates(&self, vertex: Vertex) -> PyResult<Vec<usize>> {
+        self.0.coordinates(vertex.0).map_err(|error| wrong(&error))
     }
 
     /// The neighbours of a vertex.
-    fn neighbours(&self, vertex: usize) -> PyResult<Vec<usize>> {
-        self.0.neighbours(vertex).map_err(|error| wrong(&error))
+    fn neighbours(&self, vertex: Vertex) -> PyResult<Vec<usize>> {
+        self.0.neighbours(vertex.0).map_err(|error| wrong(&error))
     }
 
     /// Steps from one vertex to another when nothing is in the way.
-    fn distance(&self, start: usize, goal: usize) -> PyResult<usize> {
-        self.0.distance(start, goal).map_err(|error| wrong(&error))
+    fn distance(&self, start: Vertex, goal: Vertex) -> PyResult<usize> {
+        self.0.distance(start.0, goal.0).map_err(|error| wrong(&error))
     }
 
     /// The vertices of a shortest path, or `None` where there is no way.
@@ -93,44 +180,81 @@ impl PyLattice {
     fn shortest_path(
         &self,
         py: Python<'_>,
-        start: usize,
-        goal: usize,
+        start: Vertex,
+        goal: Vertex,
         obstacles: Option<Arr>,
         weights: Option<Arr>,
         method: &str,
     ) -> PyResult<Option<Vec<usize>>> {
-        if obstacles.is_none() && weights.is_none() {
-            return self.0.shortest_path(start, goal).map(Some).map_err(|error| wrong(&error));
+        let way = self.way(py, obstacles, weights, method)?;
+        if way.obstacles.is_none() && way.weights.is_none() {
+            return self.0.shortest_path(start.0, goal.0).map(Some).map_err(|error| wrong(&error));
         }
-        let obstacles = self.obstacles(py, obstacles)?;
-        let weights = match weights {
-            Some(Arr(weights)) => Some(
-                computing(py, || weights.astype(DType::F64).to_vec::<f64>())
-                    .map_err(|error| raise(&error))?,
-            ),
-            None => None,
-        };
-        let method = match method {
-            "a_star" => Method::AStar,
-            "breadth_first" => Method::BreadthFirst,
-            other => {
-                return Err(value_error(format!("method {other:?} is neither 'a_star' nor 'breadth_first'")));
-            }
-        };
-        let mut search: Search<'_> = self.0.search().method(method);
-        if let Some(obstacles) = &obstacles {
-            search = search.obstacles(obstacles);
-        }
-        if let Some(weights) = &weights {
-            search = search.weights(weights);
-        }
-        let found = computing(py, || search.path(start, goal)).map_err(|error| wrong(&error))?;
+        let found =
+            computing(py, || way.search(&self.0).path(start.0, goal.0)).map_err(|error| wrong(&error))?;
         Ok(found.map(|route| route.vertices))
     }
 
-    /// Shortest paths of many pairs, when nothing is in the way.
-    fn shortest_paths(&self, py: Python<'_>, pairs: Vec<(usize, usize)>) -> PyResult<Vec<Vec<usize>>> {
-        computing(py, || self.0.shortest_paths(&pairs)).map_err(|error| wrong(&error))
+    /// The vertices of a shortest path and what it costs: steps, or the sum of the weights of the vertices that are entered; `None` where
+    /// there is no way.
+    #[pyo3(signature = (start, goal, *, obstacles=None, weights=None, method="a_star"))]
+    fn route(
+        &self,
+        py: Python<'_>,
+        start: Vertex,
+        goal: Vertex,
+        obstacles: Option<Arr>,
+        weights: Option<Arr>,
+        method: &str,
+    ) -> PyResult<Option<(Vec<usize>, f64)>> {
+        let way = self.way(py, obstacles, weights, method)?;
+        let found =
+            computing(py, || way.search(&self.0).path(start.0, goal.0)).map_err(|error| wrong(&error))?;
+        Ok(found.map(|route| (route.vertices, route.cost)))
+    }
+
+    /// Shortest paths of many pairs, shared by threads; `None` where there is no way.
+    #[pyo3(signature = (pairs, *, obstacles=None, weights=None, method="a_star"))]
+    fn shortest_paths(
+        &self,
+        py: Python<'_>,
+        pairs: Vec<(Vertex, Vertex)>,
+        obstacles: Option<Arr>,
+        weights: Option<Arr>,
+        method: &str,
+    ) -> PyResult<Vec<Option<Vec<usize>>>> {
+        let (way, pairs) = (self.way(py, obstacles, weights, method)?, self::pairs(pairs));
+        let found = computing(py, || {
+            if way.obstacles.is_none() && way.weights.is_none() {
+                return Ok(self.0.shortest_paths(&pairs)?.into_iter().map(Some).collect());
+            }
+            let routes = way.search(&self.0).paths(&pairs)?;
+            Ok(routes.into_iter().map(|route| route.map(|route| route.vertices)).collect())
+        });
+        found.map_err(|error| wrong(&error))
+    }
+
+    /// Steps between many pairs when nothing is in the way.
+    fn distances(&self, py: Python<'_>, pairs: Vec<(Vertex, Vertex)>) -> PyResult<Vec<usize>> {
+        let pairs = self::pairs(pairs);
+        computing(py, || self.0.distances(&pairs)).map_err(|error| wrong(&error))
+    }
+
+    /// The distance field of each source by itself, shared by threads.
+    #[pyo3(signature = (sources, *, obstacles=None))]
+    fn distance_fields(
+        &self,
+        py: Python<'_>,
+        sources: Vec<Vertex>,
+        obstacles: Option<Arr>,
+    ) -> PyResult<Vec<PyArray>> {
+        let obstacles = self.obstacles(py, obstacles)?;
+        let sources: Vec<usize> = sources.into_iter().map(|source| source.0).collect();
+        let fields = computing(py, || -> lattice::Result<Vec<Array>> {
+            let fields = self.0.distance_fields(&sources, obstacles.as_ref())?;
+            Ok(fields.into_iter().map(|field| signed(field, self.0.sizes())).collect())
+        });
+        fields.map_err(|error| wrong(&error))?.into_iter().map(PyArray::done).collect()
     }
 
     /// Distances of all vertices from the nearest source, `int32` of the lattice's shape; -1 where there is no way.
@@ -138,19 +262,17 @@ impl PyLattice {
     fn distance_field(
         &self,
         py: Python<'_>,
-        sources: Vec<usize>,
+        sources: Vec<Vertex>,
         obstacles: Option<Arr>,
         relax: bool,
     ) -> PyResult<PyArray> {
         let obstacles = self.obstacles(py, obstacles)?;
+        let sources: Vec<usize> = sources.into_iter().map(|source| source.0).collect();
         let field = computing(py, || -> lattice::Result<Array> {
             if relax {
                 return self.0.distance_field_array(&sources, obstacles.as_ref());
             }
-            let found = self.0.distance_field(&sources, obstacles.as_ref())?;
-            // What cannot be reached is the largest u32, which as i32 is -1.
-            let signed: Vec<i32> = found.as_slice().iter().map(|&distance| distance as i32).collect();
-            Ok(Array::from_vec(signed, self.0.sizes()))
+            Ok(signed(self.0.distance_field(&sources, obstacles.as_ref())?, self.0.sizes()))
         });
         PyArray::done(field.map_err(|error| wrong(&error))?)
     }

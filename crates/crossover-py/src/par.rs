@@ -14,7 +14,7 @@ use pyo3::{
 
 use crate::{
     array::PyArray,
-    device::computing,
+    device::{PyCarried, computing},
     errors::raise,
     numpy,
     values::{Arr, array_from, checked},
@@ -119,10 +119,15 @@ fn gpu_map<'py>(
     told.set_item("single", report.single)?;
     told.set_item("reasons", report.reasons)?;
     told.set_item("seconds", report.telemetry.wall.as_secs_f64())?;
+    told.set_item("throughput", report.telemetry.throughput())?;
+    told.set_item("p50", report.telemetry.p50.as_secs_f64())?;
+    told.set_item("p95", report.telemetry.p95.as_secs_f64())?;
+    told.set_item("p99", report.telemetry.p99.as_secs_f64())?;
     Ok((found, told))
 }
 
 /// Adds what is here to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyCarried>()?;
     module.add_function(wrap_pyfunction!(gpu_map, module)?)
 }

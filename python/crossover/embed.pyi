@@ -1,0 +1,142 @@
+"""Written by python/tools/stubs.py."""
+
+from typing import Any
+
+from . import Array, dtype as _dtype
+
+class Sinusoid:
+    """A sinusoidal encoding of positions."""
+    def __init__(self, dimensions: Any, *, layout: Any = ..., base: Any = ..., scale: Any = ..., phase: Any = ..., offset: Any = ..., shift: Any = ...) -> None: ...
+    def encode(self, /, positions: Any, *, dtype: Any = ...) -> Array:
+        """The encoding of positions: one more axis."""
+    @property
+    def frequencies(self) -> list[float]:
+        """The frequencies in radians per position."""
+    def grid(self, /, rows: Any, columns: Any, *, dtype: Any = ...) -> Array:
+        """The encoding of a grid: that of the row beside that of the column."""
+    def rotate(self, /, x: Any, positions: Any, *, pairs: Any = ...) -> Array:
+        """Turns pairs of elements along the last axis by angles that grow with the position."""
+
+class Embedder:
+    """Tokens and positions to vectors."""
+    def __init__(self, vocabulary: Any, dimensions: Any, *, table: Any = ..., layout: Any = ..., base: Any = ..., scale: Any = ..., phase: Any = ..., shift: Any = ..., temperature: Any = ..., relative: Any = ..., precision: Any = ..., device: Any = ..., fusion: Any = ..., seed: Any = ...) -> None: ...
+    def advise(self, /, memory: Any, length: Any) -> dict[str, Any]:
+        """How many sequences a batch may have within so many bytes, and why."""
+    def benchmark(self, /, batch: Any, length: Any, iterations: Any) -> dict[str, float]:
+        """Times embeddings of random tokens."""
+    @property
+    def config(self) -> dict[str, Any]:
+        """All settings, by the names that the constructor has for them."""
+    @property
+    def dimensions(self) -> int:
+        """Number of columns."""
+    def embed(self, /, tokens: Any, position: Any = ...) -> Array:
+        """The embedding of tokens at positions `position`, `position + 1`, … along the last axis."""
+    def info(self, /) -> dict[str, Any]:
+        """What the embedder is, and which devices there are for it."""
+    @staticmethod
+    def load(path: Any) -> Embedder:
+        """Loads what `save` has saved."""
+    def lookup(self, /, tokens: Any) -> Array:
+        """Only the rows of tokens, without positions."""
+    def recut(self, /, parts: Any) -> Embedder:
+        """The embedder of a vocabulary that cuts texts elsewhere: row `i` is the mean of the old rows in `parts[i]`."""
+    @property
+    def relative(self) -> Array | None:
+        """The rows of the relative term, one per distance from -window to window; `None` without one."""
+    def save(self, /, path: Any) -> None:
+        """Saves the embedder to a safetensors file."""
+    @property
+    def table(self) -> Array:
+        """The table."""
+    @property
+    def vocabulary(self) -> int:
+        """Number of tokens."""
+    def with_dimensions(self, /, dimensions: Any) -> Embedder:
+        """The embedder with another number of columns."""
+    def with_precision(self, /, precision: Any) -> Embedder:
+        """The embedder in another precision."""
+    def with_relative(self, /, rows: Any) -> Embedder:
+        """The embedder with other rows of the relative term, of which there are 2·window + 1."""
+    def with_vocabulary(self, /, vocabulary: Any) -> Embedder:
+        """The embedder with a vocabulary of another size."""
+    def __call__(self, tokens: Any, position: int = ...) -> Array: ...
+
+class Table:
+    """Rows in a file, with checksums and a cache of those in use."""
+    def __init__(self, path: Any, hot_rows: Any = ...) -> None: ...
+    @property
+    def columns(self) -> int:
+        """Length of a row."""
+    @property
+    def dtype(self) -> _dtype:
+        """Dtype of the elements."""
+    def lookup(self, /, tokens: Any) -> Array:
+        """The rows of tokens."""
+    def stats(self, /) -> dict[str, float]:
+        """What the table has been used for."""
+    def verify(self, /) -> None:
+        """Verifies all blocks that nobody has touched yet."""
+    @staticmethod
+    def write(path: Any, parts: Any) -> None:
+        """Writes a table: arrays of equal width, one after another."""
+    def __len__(self) -> int: ...
+
+class Tokenizer:
+    """Texts to tokens and back, by `tokenizer.json`."""
+    def __init__(self, path: Any) -> None: ...
+    def decode(self, /, tokens: Any, *, special: Any = ...) -> Any:
+        """The text of tokens, a list or an array of one axis; or the texts of its rows, where it has two."""
+    def encode(self, /, text: Any) -> list[int]:
+        """The tokens of a text, as a list."""
+    def encode_batch(self, /, texts: Any) -> tuple[Array, Array]:
+        """The tokens of several texts, and which of them do not pad: arrays of one row per text."""
+    @staticmethod
+    def from_json(text: Any) -> Tokenizer:
+        """The tokenizer that a text describes."""
+    def id(self, /, token: Any) -> int | None:
+        """The number of a token, or `None`."""
+    def save(self, /, path: Any) -> None:
+        """Saves the description to a file."""
+    @property
+    def special(self) -> list[tuple[str, int]]:
+        """The special tokens and their numbers."""
+    def to_json(self, /) -> str:
+        """The text that describes the tokenizer."""
+    def token(self, /, id: Any) -> str | None:
+        """The token of a number, or `None`."""
+    @staticmethod
+    def train(texts: Any, vocabulary: Any, special: Any = ...) -> Tokenizer:
+        """A tokenizer of pairs of bytes that occur often in texts."""
+    @property
+    def vocabulary(self) -> int:
+        """Tokens are below this."""
+    def whole(self, /) -> Tokenizer:
+        """The same tokenizer without padding and truncation."""
+    def with_padding(self, /, token: Any, to: Any = ...) -> Tokenizer:
+        """The same tokenizer, which makes texts of a batch equally long with a token: as long as the longest, or as `to`."""
+    def with_truncation(self, /, length: Any) -> Tokenizer:
+        """The same tokenizer, which keeps at most so many tokens of a text."""
+
+class TextEmbedder:
+    """A tokenizer and the embedder of its tokens, saved as one folder."""
+    def __init__(self, tokenizer: Any, embedder: Any) -> None: ...
+    def embed(self, /, texts: Any) -> tuple[Array, Array]:
+        """The vectors of texts, and which of them do not pad."""
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder."""
+    @staticmethod
+    def load(folder: Any) -> TextEmbedder:
+        """Loads what `save` has saved."""
+    def save(self, /, folder: Any) -> None:
+        """Saves tokenizer, embedder and configuration into a folder."""
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer."""
+    def __call__(self, texts: list[str]) -> tuple[Array, Array]: ...
+
+def rotary(x: Any, positions: Any, *, pairs: Any = ..., **settings: Any) -> Array:
+    """Pairs of elements along the last axis, turned by angles that grow with the position."""
+def sinusoid(positions: Any, dimensions: Any, *, dtype: Any = ..., **settings: Any) -> Array:
+    """The sinusoidal encoding of positions, float32 by default; `settings` are those of `Sinusoid`."""

@@ -1,0 +1,111 @@
+"""Many things at once: what fails does not take the rest with it, and threads compute where their caller does."""
+
+import time
+
+import numpy as np
+import pytest
+
+import crossover as xo
+
+
+def test_threads_compute_where_the_caller_does():
+    def fails(n):
+        try:
+            float(xo.sum(xo.arange(n + 1) * 2))
+        except Exception:
+            return True
+        return False
+
+    with xo.device("cuda:99"):
+        assert xo.par_iter(range(20)).map(fails).collect() == [True] * 20
+        assert xo.par_iter(range(3)).run(fails)[0] == [True] * 3
+        assert xo.par.spawn(fails, 3).join()
+        assert xo.batch.Batch([xo.ones(2)]).execute_parallel([lambda x: fails(2)]) == [True]
+    assert xo.par_iter(range(20)).map(fails).collect() == [False] * 20
+    small = xo.config._native.build_runtime({"memory_budget": 1 << 16})
+
+    def too_large(n):
+        try:
+            return bool(xo.sum(xo.asarray(np.ones(1_000_000)) + n) < 0)
+        except MemoryError:
+            return True
+
+    with small:
+        assert too_large(1) and xo.par_iter(range(5)).map(too_large).collect() == [True] * 5
+    assert not xo.par.spawn(too_large, 1).join()
+
+
+def test_watching_does_not_lose_results():
+    def watch(done, total):
+        raise OSError("no terminal")
+
+    with pytest.warns(RuntimeWarning, match="progress failed after .* of 50 items: OSError"):
+        results, told = xo.par_iter(range(50)).run(lambda n: n, progress=watch)
+    assert results == list(range(50)) and told["succeeded"] == 50
+    seen = []
+    xo.par_iter(range(2000), workers=8).run(lambda n: n, progress=lambda done, total: seen.append(done))
+    assert sorted(seen) == list(range(1, 2001))
+    with pytest.raises(ValueError, match="retries is -1"):
+        xo.par_iter([1]).run(int, retries=-1)
+    assert xo.par_iter([]).run(int)[1]["throughput"] == 0.0
+    with pytest.raises(ValueError, match="take of -1"):
+        xo.par_iter([1]).take(-1)
+
+
+def test_one_that_raises_stops_those_that_have_not_begun():
+    begun = []
+
+    def slow(n):
+        begun.append(n)
+        if n == 0:
+            raise KeyError(n)
+        time.sleep(0.001)
+
+    with pytest.raises(KeyError):
+        xo.par_iter(range(2000), workers=2).for_each(slow)
+    assert len(begun) < 1000
+
+
+def test_lengths_are_those_of_numbers_of_any_dtype():
+    items = [xo.asarray([3j, 4.0]), xo.asarray([100, 0], dtype=xo.int8), xo.asarray([300.0, 400.0], dtype=xo.float16), xo.asarray([3.0, 4.0])]
+    found = xo.batch.Batch([*items, xo.asarray([True, False])]).normalise()
+    assert abs(complex(found[0][0]) - 0.6j) < 1e-15 and found[1].tolist() == [1.0, 0.0] and found[4].tolist() == [1.0, 0.0]
+    assert found[2].dtype == xo.float16 and abs(float(found[2][0]) - 0.6) < 1e-3 and found[3].tolist() == [0.6, 0.8]
+
+
+def test_maps_tell_what_failed():
+    rows = [xo.ones(2), xo.ones(3), xo.ones(2)]
+    results, told = xo.par_iter(rows).gpu_map(lambda x: xo.sum(x.reshape((1, 2)))).try_collect()
+    assert float(results[0]) == float(results[2]) == 2.0 and isinstance(results[1], ValueError)
+    assert (told["items"], told["succeeded"], told["failed"], told["batched"]) == (3, 2, 1, 2)
+    assert 0 <= told["p50"] <= told["p95"] <= told["p99"] and told["throughput"] > 0
+    assert xo.par_iter([]).gpu_map(lambda x: x).try_collect()[0] == []
+    assert xo.par_iter(rows).gpu_map(lambda x: x * 2).map(float_of).collect() == [4.0, 6.0, 4.0]
+    for made in (lambda: xo.par_iter(rows).gpu_map(abs, -1), lambda: xo.batch.Batch(rows, -1)):
+        with pytest.raises(ValueError, match="max_batch_size is -1"):
+            made()
+    assert len(xo.batch.Batch(rows, 0).map(lambda x: x + 1)) == 3
+
+
+def float_of(x):
+    return float(xo.sum(x))
+
+
+def test_tasks_may_wait_for_tasks():
+    def tree(depth):
+        if depth == 0:
+            return 1
+        with xo.par.scope() as scope:
+            both = [scope.spawn(tree, depth - 1) for _ in range(2)]
+        return sum(task.join() for task in both)
+
+    assert xo.par.spawn(tree, 7).join() == 128
+    done = []
+    with pytest.raises(RuntimeError, match="body"):
+        with xo.par.scope() as scope:
+            tasks = [scope.spawn(lambda n=n: done.append(1 // (n - 3))) for n in range(10)]
+            raise RuntimeError("body")
+    assert all(task.is_finished() for task in tasks) and len(done) == 9
+    with pytest.raises(ZeroDivisionError):
+        tasks[3].join()
+    assert tasks[4].join() is None
