@@ -102,7 +102,7 @@ def test_a_mapped_memory_answers_grows_and_is_saved(tmp_path):
     mapped.save(tmp_path / "store")
     del mapped
     assert xo.hrr.ItemMemory.open(tmp_path / "store").names == ["red", "green", "blue", "yellow"]
-    with pytest.raises(OSError):
+    with pytest.raises(FileNotFoundError):
         xo.hrr.ItemMemory.map(tmp_path / "nothing")
 
 

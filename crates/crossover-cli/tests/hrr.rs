@@ -72,3 +72,39 @@ fn damage_is_told_and_the_rest_salvaged() {
     assert_eq!(json(&["query", saved.to_str().unwrap(), "b"])["matches"][0]["name"], "b");
     std::fs::remove_dir_all(place).ok();
 }
+
+#[test]
+fn what_cannot_be_done_is_told_and_the_rest_is_done() {
+    let place = folder("odd");
+    let store = place.join("words");
+    let words = store.to_str().unwrap();
+    // c128 is exported as what the file format has.
+    json(&["create", words, "--d", "8", "--model", "fhrr", "--dtype", "c128"]);
+    let mut add = Command::new(env!("CARGO_BIN_EXE_crossover"))
+        .args(["hrr", "add", words, "--json"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::io::Write::write_all(&mut add.stdin.take().unwrap(), "a\r\n\nb b\n\n".as_bytes()).unwrap();
+    let added: Value = serde_json::from_slice(&add.wait_with_output().unwrap().stdout).unwrap();
+    assert_eq!(added["items"], 2);
+    let file = place.join("words.safetensors");
+    assert_eq!(json(&["export", words, file.to_str().unwrap()])["items"], 2);
+    assert!(std::fs::metadata(&file).unwrap().len() > 2 * 16 * 8);
+    let unclosed = hrr(&["query", words, "\"b b"]);
+    assert!(String::from_utf8_lossy(&unclosed.stderr).contains("not closed"));
+    let again = hrr(&["create", words]);
+    assert!(String::from_utf8_lossy(&again.stderr).contains("is a store already"));
+    // Nothing can be salvaged, and the damage is told all the same.
+    std::fs::write(store.join("history"), "nonsense").unwrap();
+    let saved = place.join("saved");
+    let report = json(&["verify", words, "--salvage", saved.to_str().unwrap()]);
+    assert_eq!((&report["intact"], &report["salvaged"]), (&false.into(), &Value::Null), "{report}");
+    let failed = hrr(&["verify", words, "--salvage", saved.to_str().unwrap()]);
+    assert_eq!(failed.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&failed.stdout).contains("damaged: history"));
+    assert!(String::from_utf8_lossy(&failed.stderr).contains("salvaging"));
+    assert!(!saved.exists());
+    std::fs::remove_dir_all(place).ok();
+}

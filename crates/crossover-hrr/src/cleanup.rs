@@ -74,10 +74,10 @@ impl Space {
         let found = indices.into_iter().zip(similarities);
         // A comparison with NaN is false.
         let known = |(index, similarity): (u32, f32)| {
-            let similarity = f64::from(similarity).min(1.0);
+            let similarity = f64::from(similarity);
             // No item is the nearest of a query that is NaN, however low the threshold.
             let is_known = similarity >= threshold && index != u32::MAX;
-            is_known.then_some(Match { index: index as usize, similarity })
+            is_known.then_some(Match { index: index as usize, similarity: similarity.min(1.0) })
         };
         Ok(found.map(known).collect())
     }
@@ -103,13 +103,12 @@ impl Space {
         let (similarities, indices) = self.similarities(&queries, items)?.top_k(k, -1);
         let values = similarities.astype(crossover_array::DType::F64).to_vec::<f64>()?;
         let places = indices.to_vec::<i64>()?;
-        let all = places.iter().zip(&values);
-        let found =
-            |(&i, &similarity): (&i64, &f64)| Match { index: i as usize, similarity: similarity.min(1.0) };
-        let all: Vec<Match> = all.map(found).collect();
-        // What is NaN is near to nothing.
-        let known = |row: &[Match]| row.iter().filter(|found| !found.similarity.is_nan()).copied().collect();
-        Ok(all.chunks(k).map(known).collect())
+        // What is NaN is near to nothing; rounding may make a similarity larger than it can be.
+        let found = |(&i, &similarity): (&i64, &f64)| {
+            (!similarity.is_nan()).then(|| Match { index: i as usize, similarity: similarity.min(1.0) })
+        };
+        let rows = places.chunks(k).zip(values.chunks(k));
+        Ok(rows.map(|(places, values)| places.iter().zip(values).filter_map(found).collect()).collect())
     }
 
     /// Queries as `[q, d]`, and the number of items.

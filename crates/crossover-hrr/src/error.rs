@@ -115,6 +115,20 @@ pub enum Error {
 }
 
 impl Error {
+    /// Why the operating system refused, where that is what went wrong.
+    ///
+    /// ```
+    /// use crossover_hrr::Store;
+    /// let error = Store::open("no/such/folder").unwrap_err();
+    /// assert_eq!(error.io_kind(), Some(std::io::ErrorKind::NotFound));
+    /// ```
+    pub fn io_kind(&self) -> Option<std::io::ErrorKind> {
+        match self {
+            Error::Io(crossover_io::Error::Io { kind, .. }) => Some(*kind),
+            _ => None,
+        }
+    }
+
     pub(crate) fn value(op: &'static str, what: impl Into<String>) -> Error {
         Error::Value { op, what: what.into() }
     }

@@ -110,7 +110,10 @@ fn nearest_rows_stay_arrays_and_nan_is_near_to_nothing() {
         let some = Array::concat(&[&nothing, &space.random(&Key::new(1), 3)], 0);
         let best = space.top_k(&some.slice(1..4), &some, 5).unwrap();
         let found: Vec<Vec<usize>> = best.iter().map(|row| row.iter().map(|m| m.index).collect()).collect();
-        assert!(found[0].is_empty() && found[1].len() == 3 && found[1][0] == 2 && found[2][0] == 3, "{found:?}");
+        assert!(
+            found[0].is_empty() && found[1].len() == 3 && found[1][0] == 2 && found[2][0] == 3,
+            "{found:?}"
+        );
         assert!(best.iter().flatten().all(|m| m.similarity <= 1.0));
         for made in [space.normalise(&nothing), space.unitary(&nothing)] {
             let made = made.unwrap().to_vec::<f32>().unwrap();

@@ -28,7 +28,14 @@ fn tokens(text: &str) -> Result<Vec<Token>> {
             c if c.is_whitespace() => {}
             '*' | '/' | '+' | '(' | ')' => found.push(Token::Sign(c)),
             '"' => {
-                let name: String = rest.by_ref().take_while(|&c| c != '"').collect();
+                let mut name = String::new();
+                loop {
+                    match rest.next() {
+                        Some('"') => break,
+                        Some(c) => name.push(c),
+                        None => bail!("{text:?}: a quotation mark is not closed"),
+                    }
+                }
                 found.push(Token::Name(name));
             }
             first => {
@@ -126,7 +133,7 @@ mod tests {
         let sum = space.superpose(&Array::stack(&[&item("a"), &xor], 0)).unwrap();
         assert_eq!(value("a+a*b*\"c d\""), value("a + (a*b*\"c d\")"));
         assert_ne!(value("a+a*b"), sum.to_vec::<bool>().unwrap());
-        for wrong in ["", "a +", "(a", "a b", "nobody", "*a", "a)"] {
+        for wrong in ["", "a +", "(a", "a b", "nobody", "*a", "a)", "\"c d", "a\"", "\""] {
             assert!(evaluate(wrong, &memory).is_err(), "{wrong}");
         }
     }

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use crossover::{
-    DType,
+    Array, DType,
     hrr::{ItemMemory, Model, Space, Store},
     io,
 };
@@ -69,7 +69,7 @@ enum Action {
     Add {
         /// The memory's folder
         folder: PathBuf,
-        /// The names; none: one per line from standard input
+        /// The names; none: one per line from standard input, where empty lines are passed over
         names: Vec<String>,
     },
     /// Say which items the result of an expression resembles
@@ -93,7 +93,7 @@ enum Action {
         #[arg(long)]
         salvage: Option<PathBuf>,
     },
-    /// Write the vectors as one safetensors file, names in its metadata
+    /// Write the vectors as one safetensors file, names in its metadata; those of c128, which such files do not have, as f64: real parts, then imaginary ones
     Export {
         /// The memory's folder
         folder: PathBuf,
@@ -143,7 +143,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             let model: Model = model.parse().map_err(anyhow::Error::msg)?;
             let space = Space::new(model, *d)?.with_dtype(parse_dtype(dtype.as_deref(), model)?)?;
             let mut memory = ItemMemory::new(space.with_seed(*seed));
-            if folder.join("head").exists() {
+            if Store::open(folder).is_ok() {
                 bail!("{} is a store already; `crossover hrr add` adds to it", folder.display());
             }
             memory.save(folder)?;
@@ -151,8 +151,11 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         }
         Action::Add { folder, names } => {
             let mut memory = opened(folder)?;
-            let lines = || stdin().lock().lines().collect::<std::io::Result<Vec<String>>>();
-            let names = if names.is_empty() { lines().context("reading names")? } else { names.clone() };
+            let mut names = names.clone();
+            if names.is_empty() {
+                names = stdin().lock().lines().collect::<std::io::Result<_>>().context("reading names")?;
+                names.retain(|name| !name.is_empty());
+            }
             memory.add_all(&names)?;
             memory.save(folder)?;
             about(folder, &memory, json)
@@ -172,7 +175,12 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             let space = memory.space();
             let (model, seed) = (space.model().to_string(), space.seed().to_string());
             let about_it = [("names", names.as_str()), ("model", model.as_str()), ("seed", seed.as_str())];
-            io::save_safetensors(file, &[("vectors", &memory.vectors())], &about_it)?;
+            let vectors = memory.vectors();
+            let vectors = match space.dtype() {
+                DType::C128 => Array::concat(&[&vectors.real(), &vectors.imag()], -1),
+                _ => vectors,
+            };
+            io::save_safetensors(file, &[("vectors", &vectors)], &about_it)?;
             about(folder, &memory, json)
         }
     }
@@ -222,15 +230,10 @@ fn answer(answer: Answer, json: bool) -> Result<bool> {
 
 fn verify(folder: &Path, salvage: Option<&Path>, json: bool) -> Result<bool> {
     let report = Store::verify_folder(folder)?;
-    let salvaged = match salvage {
-        Some(to) => {
-            let (found, _) = ItemMemory::salvage(folder)?;
-            let mut copy = ItemMemory::with_capacity(found.len(), found.space().clone());
-            copy.add_vectors(found.names(), &found.vectors())?;
-            copy.save(to)?;
-            Some(copy.len())
-        }
-        None => None,
+    // What is damaged is told even if nothing can be salvaged.
+    let (salvaged, failed) = match salvage.map(|to| salvaged(folder, to)).transpose() {
+        Ok(items) => (items, None),
+        Err(error) => (None, Some(error)),
     };
     let intact = report.is_intact();
     let verified = Verified {
@@ -243,7 +246,7 @@ fn verify(folder: &Path, salvage: Option<&Path>, json: bool) -> Result<bool> {
     };
     if json {
         report::json(&verified)?;
-        return Ok(intact);
+        return failed.map_or(Ok(intact), Err);
     }
     let mut text = String::new();
     for damage in &verified.damage {
@@ -259,5 +262,15 @@ fn verify(folder: &Path, salvage: Option<&Path>, json: bool) -> Result<bool> {
         let _ = writeln!(text, "salvaged {items} items");
     }
     report::text(&text)?;
-    Ok(intact)
+    failed.map_or(Ok(intact), Err)
+}
+
+/// Writes what is intact of a memory as a new one, and says how many items that are.
+fn salvaged(folder: &Path, to: &Path) -> Result<usize> {
+    let (found, _) =
+        ItemMemory::salvage(folder).with_context(|| format!("salvaging {}", folder.display()))?;
+    let mut copy = ItemMemory::with_capacity(found.len(), found.space().clone());
+    copy.add_vectors(found.names(), &found.vectors())?;
+    copy.save(to).with_context(|| format!("saving {}", to.display()))?;
+    Ok(copy.len())
 }

@@ -5,9 +5,13 @@ mod space;
 mod state;
 mod store;
 
+use std::io::ErrorKind;
+
 use crossover::hrr;
 use pyo3::{
-    exceptions::{PyKeyError, PyOSError, PyRuntimeError, PyValueError},
+    exceptions::{
+        PyFileNotFoundError, PyKeyError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError,
+    },
     prelude::*,
 };
 
@@ -17,7 +21,11 @@ fn failed(error: hrr::Error) -> PyErr {
     match &error {
         hrr::Error::Array(inner) => raise(inner),
         hrr::Error::Unknown { .. } => PyKeyError::new_err(error.to_string()),
-        hrr::Error::Io(_) => PyOSError::new_err(error.to_string()),
+        hrr::Error::Io(_) => match error.io_kind() {
+            Some(ErrorKind::NotFound) => PyFileNotFoundError::new_err(error.to_string()),
+            Some(ErrorKind::PermissionDenied) => PyPermissionError::new_err(error.to_string()),
+            _ => PyOSError::new_err(error.to_string()),
+        },
         hrr::Error::Busy { .. } => PyRuntimeError::new_err(error.to_string()),
         _ => PyValueError::new_err(error.to_string()),
     }
