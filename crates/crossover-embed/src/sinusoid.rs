@@ -15,6 +15,9 @@ use crate::{
     double::{Double, HALF_TURNS},
 };
 
+/// The largest frequency, in radians per position.
+const FASTEST: f64 = 32.0;
+
 /// Where sines and cosines go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
@@ -128,18 +131,16 @@ impl Sinusoid {
         self
     }
 
-    /// What frequencies are powers of, above 0; 10000 without this.
+    /// What frequencies are powers of, above 0; 10000 without this. Below 1 frequencies grow, and none may exceed 32.
     pub fn base(mut self, base: f64) -> Result<Sinusoid> {
         self.base = checked("base", base, base > 0.0, "it is above 0")?;
-        self.known = Arc::default();
-        Ok(self)
+        self.slow_enough("base", base)
     }
 
     /// What frequencies are multiplied by; at most 32 in absolute value, and 1 without this.
     pub fn scale(mut self, scale: f64) -> Result<Sinusoid> {
-        self.scale = checked("scale", scale, scale.abs() <= 32.0, "it lies between -32 and 32")?;
-        self.known = Arc::default();
-        Ok(self)
+        self.scale = checked("scale", scale, scale.abs() <= FASTEST, "it lies between -32 and 32")?;
+        self.slow_enough("scale", scale)
     }
 
     /// What is added to angles, in radians.
@@ -160,6 +161,21 @@ impl Sinusoid {
         let half = (self.dimensions / 2) as f64;
         self.shift =
             checked("shift", shift, shift < half.max(1.0), "it is below half the number of columns")?;
+        self.slow_enough("shift", shift)
+    }
+
+    /// With a setting that frequencies depend on. Angles of faster ones end where the two parts of a frequency no longer tell.
+    fn slow_enough(mut self, setting: &'static str, value: f64) -> Result<Sinusoid> {
+        let last = (self.dimensions / 2).saturating_sub(1) as f64;
+        let grown = if last > 0.0 { self.base.powf(-last / (last + 1.0 - self.shift)).max(1.0) } else { 1.0 };
+        if self.scale.abs() * grown > FASTEST * (1.0 + 1e-9) {
+            let given = format!("{value:?}");
+            return Err(Error::Config {
+                setting,
+                given,
+                wanted: "no frequency may exceed 32 radians per position",
+            });
+        }
         self.known = Arc::default();
         Ok(self)
     }

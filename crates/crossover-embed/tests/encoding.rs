@@ -163,6 +163,13 @@ fn frequencies_follow_base_scale_and_shift() {
     assert!(Sinusoid::new(8).unwrap().shift(4.0).is_err());
     assert!(Sinusoid::new(8).unwrap().base(0.0).unwrap_err().to_string().starts_with("base is 0"));
     assert!(Sinusoid::new(0).is_err());
+    // Frequencies that grow: their angles would end anywhere.
+    let error = Sinusoid::new(128).unwrap().base(1e-12).unwrap_err();
+    assert_eq!(error.to_string(), "base is 1e-12; no frequency may exceed 32 radians per position");
+    assert!(Sinusoid::new(8).unwrap().base(0.5).unwrap().scale(32.0).is_err());
+    assert!(Sinusoid::new(8).unwrap().base(0.5).unwrap().shift(3.9).is_err());
+    let growing = Sinusoid::new(8).unwrap().base(0.5).unwrap().frequencies();
+    assert!((growing[3] - 2f64.powf(0.75)).abs() < 1e-15, "{growing:?}");
     let error = Sinusoid::new(8).unwrap().encode(&Array::arange(3), DType::I32).unwrap_err();
     assert!(error.to_string().contains("i32 cannot hold sines"), "{error}");
 }
