@@ -42,15 +42,28 @@ fn spanned(arguments: TokenStream, item: TokenStream) -> Result<TokenStream, Str
     match tokens.pop() {
         Some(TokenTree::Group(body)) if body.delimiter() == Delimiter::Brace => {
             let open = format!("let _profiled = ::crossover::profile::scope({name});");
-            let mut inside: TokenStream = open.parse().map_err(|_| format!("{name} is no name"))?;
-            inside.extend(body.stream());
-            let mut group = Group::new(Delimiter::Brace, inside);
+            let open: TokenStream = open.parse().map_err(|_| format!("{name} is no name"))?;
+            let mut inside: Vec<TokenTree> = body.stream().into_iter().collect();
+            let first = attributes(&inside);
+            inside.splice(first..first, open);
+            let mut group = Group::new(Delimiter::Brace, inside.into_iter().collect());
             group.set_span(body.span());
             tokens.push(TokenTree::Group(group));
             Ok(tokens.into_iter().collect())
         }
         _ => Err("#[profiled] belongs on a function with a body".to_string()),
     }
+}
+
+/// Tokens of the attributes that a body begins with, `#![allow(…)]`: nothing may stand before them.
+fn attributes(body: &[TokenTree]) -> usize {
+    let is_sign =
+        |token: &TokenTree, sign: char| matches!(token, TokenTree::Punct(found) if found.as_char() == sign);
+    let is_attribute = |tokens: &&[TokenTree]| {
+        matches!(tokens, [hash, bang, TokenTree::Group(group)]
+            if is_sign(hash, '#') && is_sign(bang, '!') && group.delimiter() == Delimiter::Bracket)
+    };
+    3 * body.chunks(3).take_while(is_attribute).count()
 }
 
 /// The name that the attribute gives, as a literal.

@@ -19,10 +19,11 @@ use crossover_plan::Options;
 use parking_lot::Mutex;
 use serde_json::Value;
 
+/// A session records what the whole process does: tests that compute at the same time would be in each other's traces.
+static ALONE: Mutex<()> = Mutex::new(());
+
 /// A trace with scopes that have odd names, kernels, copies both ways, a thread and two queues.
 fn sample() -> Trace {
-    // A session records what the whole process does: tests that compute at the same time would be in each other's traces.
-    static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock();
     let cpu = || Arc::new(CpuBackend::builder().threads(1).build().unwrap());
     let machine = Machine::new(cpu(), vec![Arc::new(SimDevice::new(cpu(), SimOptions::default()))]).unwrap();
@@ -203,4 +204,89 @@ fn prometheus_samples_say_what_the_trace_does() {
     assert!(
         samples.iter().all(|s| s.1.iter().any(|(label, value)| label == "session" && *value == trace.name))
     );
+}
+
+/// A recursion of so many scopes.
+fn descend(depth: usize) {
+    let _span = scope("descend");
+    if depth > 1 {
+        descend(depth - 1);
+    } else {
+        Array::linspace(0.0, 1.0, 1000).exp().eval().unwrap();
+    }
+}
+
+#[test]
+fn recursions_of_thousands_are_exported_whole_and_soon() {
+    const DEEP: usize = 5000;
+    let _alone = ALONE.lock();
+    let body = || profile("deep", || descend(DEEP)).1;
+    let trace = std::thread::Builder::new().stack_size(64 << 20).spawn(body).unwrap().join().unwrap();
+    let scopes = trace.spans.name.iter().filter(|&&name| trace.string(name) == "descend").count();
+    assert!(scopes >= DEEP, "{scopes}");
+    let trace = Trace::from_json(&trace.to_json()).unwrap();
+    let began = std::time::Instant::now();
+    let folded = export::folded(&trace);
+    let total = |text: &str| -> u64 {
+        text.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).sum()
+    };
+    let whole = (0..trace.spans.len()).filter(|&row| trace.spans.parent[row] < 0);
+    let whole: u64 = whole.map(|row| trace.spans.duration[row]).sum();
+    // Spans may end a tick after the one around them.
+    assert!(total(&folded).abs_diff(whole) <= whole / 100, "{} of {whole}", total(&folded));
+    assert!(folded.contains(";descend;deeper ") && folded.len() < 20_000_000, "{} bytes", folded.len());
+    let root: Value = serde_json::from_str(&export::chrome(&trace)).unwrap();
+    let complete = root["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "X").count();
+    assert_eq!(complete, trace.spans.len());
+    let root: Value = serde_json::from_str(&export::speedscope(&trace)).unwrap();
+    let events = |kind: &str| -> usize {
+        let profiles = root["profiles"].as_array().unwrap().iter();
+        profiles
+            .flat_map(|one| one["events"].as_array().unwrap())
+            .filter(|event| event["type"] == kind)
+            .count()
+    };
+    assert_eq!((events("O"), events("C")), (trace.spans.len(), trace.spans.len()));
+    assert!(export::prometheus(&trace).contains("session=\"deep\"") && !trace.summary().is_empty());
+    assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
+}
+
+#[test]
+fn devices_of_one_name_are_told_apart_in_every_form() {
+    let text = include_str!("../../crossover-profile/src/check/sample.json");
+    let mut file: Value = serde_json::from_str(text).unwrap();
+    // A second GPU that is called like the first, and did the same.
+    let push = |file: &mut Value, at: &str, value: Value| {
+        file.pointer_mut(at).unwrap().as_array_mut().unwrap().push(value);
+    };
+    let gpu = file["machine"]["devices"][1].clone();
+    push(&mut file, "/machine/devices", gpu);
+    push(&mut file, "/tracks", serde_json::json!({"name": "GPU compute", "kind": "stream", "device": 2}));
+    for (table, changes) in [("spans", &[("track", 2), ("launch", 1)][..]), ("launches", &[("device", 2)])] {
+        for (column, values) in file[table].as_object_mut().unwrap() {
+            let values = values.as_array_mut().unwrap();
+            let new = changes.iter().find(|(name, _)| name == column);
+            values.push(new.map_or_else(|| values.last().unwrap().clone(), |(_, value)| Value::from(*value)));
+        }
+    }
+    let trace = Trace::from_json(&file.to_string()).unwrap();
+    let prometheus = export::prometheus(&trace);
+    let mut series: Vec<&str> = prometheus
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|l| l.rsplit_once(' ').unwrap().0)
+        .collect();
+    let all = series.len();
+    series.sort_unstable();
+    series.dedup();
+    assert_eq!(series.len(), all, "a series is there once:\n{prometheus}");
+    for text in [
+        prometheus,
+        export::folded(&trace),
+        export::chrome(&trace),
+        export::speedscope(&trace),
+        trace.summary(),
+    ] {
+        assert!(text.contains("GPU (cuda:0)") && text.contains("GPU (cuda:1)"), "{text}");
+    }
 }
