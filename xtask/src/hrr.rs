@@ -85,8 +85,8 @@ fn gpu(path: &str, document: &Value) -> String {
     let rows = || document["rows"].as_array().into_iter().flatten();
     let find = |name: &str| rows().find(|row| row["name"] == name);
     let mut out = format!(
-        "### On an {}\n\n{}f32, operands and results on the GPU, times in milliseconds by the device's clock, in turns. *Runtime* is the library \
-         as it is called, *kernel* its kernel launched without it. *Floor*: each operand read once and the result written once at the {:.2} TB/s of a large copy. \
+        "### On an {}\n\n{}f32, operands and results on the GPU, times in milliseconds by the device's clock. *Runtime* is the library as it is called, before and after \
+         all others in the same run, the mean; *kernel* its kernel launched without it, in turns with the peers. *Floor*: each operand read once and the result written once at the {:.2} TB/s of a large copy. \
          The peer is the quickest of PyTorch {}, the same replayed as a CUDA graph, `torch.compile` and CuPy {}.\n\n\
          | work | runtime | kernel | floor | of the floor | best peer | runtime / peer | bar | met |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",

@@ -5,17 +5,19 @@ use std::{hint::black_box, time::Duration};
 use anyhow::{Context, Result};
 use crossover::{
     Array, Batch, DType, Runtime,
+    embed::Sinusoid,
     hrr::{Model, Space},
     keepdims,
     lattice::{Lattice, xor_transform},
     nn::{self, Attention},
+    par_iter,
     random::{self, Key},
     runtime,
 };
 use serde::Serialize;
 
 use super::measure;
-use crate::{maze, units};
+use crate::{bench::calls, maze, units};
 
 /// The name by which `--only` chooses these.
 pub const NAME: &str = "headlines";
@@ -72,6 +74,20 @@ pub fn rows(budget: Duration) -> Result<Vec<Row>> {
         rows.push(Row { work, seed, seconds, stated_seconds, error: judged.0, ok: judged.1 });
         Ok(())
     };
+    let positions = Array::arange(10_000);
+    let encoding = Sinusoid::new(256)?;
+    let angles = positions.astype(DType::F64).expand_dims(1) * Array::from_vec(encoding.frequencies(), [128]);
+    let wanted = Array::stack(&[&angles.sin(), &angles.cos()], -1).reshape([10_000, 256]);
+    // Half a unit in the last place of numbers up to 1.
+    let judged = far(&encoding.encode(&positions, DType::F32)?, &wanted, 6.0e-8)?;
+    add(
+        "encode 10,000 positions of 256",
+        "000",
+        None,
+        judged,
+        Box::new(|| Ok(encoding.encode(&positions, DType::F32)?.eval().map(drop)?)),
+    )?;
+
     let space = Space::new(Model::Hrr, 512)?;
     let (a, b) = (normal(1, &[100, 512])? / 22.6, normal(2, &[100, 512])? / 22.6);
     crossover::eval_all(&[&a, &b])?;
@@ -128,6 +144,31 @@ pub fn rows(budget: Duration) -> Result<Vec<Row>> {
         judged,
         Box::new(|| {
             drop(black_box(batch.matmul(&matrices)?));
+            Ok(())
+        }),
+    )?;
+
+    let pipeline = calls::ALL.iter().find(|call| call.name == "lattice_pipeline");
+    let mut pipeline = (pipeline.context("the pipeline of lattices is gone")?.make)()?;
+    // It fails where a structure or a path is not that expected.
+    pipeline()?;
+    add("100 lattices: structure, path, XOR", "002", Some(1.1), (None, true), pipeline)?;
+
+    let items = (0..100).map(|seed| normal(20 + seed, &[64, 64])).collect::<Result<Vec<_>>>()?;
+    let diagonal = Array::eye::<f32>(64);
+    let traces = || {
+        let trace = |m: Array| (m.matmul(&m.t()) * &diagonal).sum(());
+        par_iter(items.clone()).gpu_map(trace).to_host().collect()
+    };
+    let (found, wide) = (traces()?, items[7].astype(DType::F64));
+    let judged = far(&found[7], &wide.square().sum(()), 64.0 * 6e-8 * 4096.0)?;
+    add(
+        "gpu_map of 100 traces, 64 × 64",
+        "004",
+        None,
+        judged,
+        Box::new(|| {
+            drop(black_box(traces()?));
             Ok(())
         }),
     )?;
