@@ -264,10 +264,11 @@ impl Backend for CpuBackend {
             }
             CallOp::Sort { axis, descending, indices } => {
                 let order = (*axis, *descending, *indices);
-                Ok(Box::new(kernels::Sort::new(call, order, threads, self.pool.clone())?))
+                Ok(Box::new(kernels::Sort::new(call, order, self.simd, threads, self.pool.clone())?))
             }
             CallOp::TopK { axis, descending } => {
-                Ok(Box::new(kernels::Sort::top(call, *axis, *descending, threads, self.pool.clone())?))
+                let order = (*axis, *descending);
+                Ok(Box::new(kernels::Sort::top(call, order, self.simd, threads, self.pool.clone())?))
             }
             CallOp::SearchSorted { right } => Ok(Box::new(kernels::Search::new(call, *right, threads)?)),
             CallOp::Compress => Ok(Box::new(kernels::Compress::new(call, tiles, threads)?)),

@@ -4,9 +4,17 @@
 //! pattern apart, so that elements can be sorted as codes and decoded again. Both put NaN last, whichever way the
 //! order goes.
 
+use std::mem::MaybeUninit;
+
 use num_complex::Complex;
 
-use crate::kernels::scan::{BF16, F16};
+use crate::{
+    kernels::scan::{BF16, F16},
+    threads::Threads,
+};
+
+/// Sorts words where they are, with a spare place of the same length.
+pub type SortFn<W> = fn(&mut [W], &mut [MaybeUninit<W>], Option<&Threads>);
 
 /// An element that has a place in the order.
 pub trait Ranked: Copy + Send + Sync {
@@ -18,13 +26,33 @@ pub trait Ranked: Copy + Send + Sync {
 
 /// A rank that radix passes can take apart.
 pub trait Word: Ord + Copy + Send + Sync {
+    /// The sort with 512-bit vectors, where a processor of this kind may have them and vectors hold several words.
+    const BY_VECTORS: Option<SortFn<Self>>;
     /// `bits` bits from bit `shift` on.
     fn digit(self, shift: u32, bits: u32) -> usize;
 }
 
+#[cfg(target_arch = "x86_64")]
+macro_rules! by_vectors {
+    (u128) => {
+        None
+    };
+    ($word:ident) => {
+        Some(super::vector::sort::<$word>)
+    };
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+macro_rules! by_vectors {
+    ($word:ident) => {
+        None
+    };
+}
+
 macro_rules! words {
-    ($($word:ty)*) => {$(
+    ($($word:ident)*) => {$(
         impl Word for $word {
+            const BY_VECTORS: Option<SortFn<$word>> = by_vectors!($word);
             #[inline(always)]
             fn digit(self, shift: u32, bits: u32) -> usize { (self >> shift) as usize & ((1 << bits) - 1) }
         }

@@ -1,16 +1,18 @@
 //! Lines along an axis, sorted, or the indices that sort them.
 //!
-//! Elements become unsigned numbers in the order of [`crossover_core::ops::order`] and are sorted by their digits;
-//! complex numbers are compared. A stable sort has one result, so neither threads nor methods show in it. Where only the first
-//! few indices are asked for, they are selected before they are sorted.
+//! Elements become unsigned numbers in the order of [`crossover_core::ops::order`] and are sorted by their digits, or in vectors
+//! where the processor has AVX-512; complex numbers are compared one by one. A stable sort has one result, so neither threads nor
+//! methods show in it. Where only the first few indices are asked for, they are selected before they are sorted.
 #![allow(unsafe_code)]
 
 pub mod key;
 mod radix;
 mod top;
+#[cfg(target_arch = "x86_64")]
+mod vector;
 
 use std::{
-    mem::MaybeUninit,
+    ops::Range,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -30,11 +32,14 @@ use crate::{
         walk::Walk,
     },
     memory::Pool,
+    simd::Simd,
     threads::Threads,
 };
 
 /// Elements below which one thread sorts everything.
 const ALONE: usize = 16 << 10;
+/// Bits of keys that few passes over their digits sort, so that vectors are no faster.
+const NARROW: u32 = 16;
 
 /// A sort made ready.
 #[derive(Debug)]
@@ -53,6 +58,7 @@ pub struct Sort {
     /// Bytes of scratch that a line needs.
     scratch: usize,
     descending: bool,
+    vectors: bool,
     run: LineFn,
     threads: Arc<Threads>,
     pool: Arc<Pool>,
@@ -67,6 +73,8 @@ struct Line<'a> {
     kept: usize,
     scratch: *mut u8,
     descending: bool,
+    /// Whether the processor has AVX-512, and may use it.
+    vectors: bool,
     /// Threads for this line alone.
     threads: Option<&'a Threads>,
 }
@@ -78,6 +86,7 @@ impl Sort {
     pub fn new(
         call: &Call,
         (axis, descending, indices): (usize, bool, bool),
+        simd: Simd,
         threads: Arc<Threads>,
         pool: Arc<Pool>,
     ) -> Result<Sort> {
@@ -107,6 +116,7 @@ impl Sort {
             sizes: [operand.dtype.size(), call.dtype.size()],
             scratch: 2 * word * length,
             descending,
+            vectors: simd == Simd::Avx512,
             run,
             threads,
             pool,
@@ -116,12 +126,12 @@ impl Sort {
     /// Prepares a call for the indices of the first elements.
     pub fn top(
         call: &Call,
-        axis: usize,
-        descending: bool,
+        (axis, descending): (usize, bool),
+        simd: Simd,
         threads: Arc<Threads>,
         pool: Arc<Pool>,
     ) -> Result<Sort> {
-        let mut sort = Sort::new(call, (axis, descending, true), threads, pool)?;
+        let mut sort = Sort::new(call, (axis, descending, true), simd, threads, pool)?;
         // Where most are kept, sorting all of them is as good.
         if sort.kept < sort.length / 4 {
             sort.run = top::line_of(call.operands[0].dtype);
@@ -130,7 +140,7 @@ impl Sort {
     }
 
     /// Sorts a range of lines in one block of scratch.
-    fn sort(&self, from: usize, to: usize, range: std::ops::Range<usize>, alone: bool) -> Result<()> {
+    fn sort(&self, from: usize, to: usize, range: Range<usize>, alone: bool) -> Result<()> {
         let scratch = Lent { pool: &self.pool, block: self.pool.allocate(self.scratch.max(1))? };
         let steps = self.lines.steps();
         self.lines.runs(range.start, range.len(), |start, n| {
@@ -145,6 +155,7 @@ impl Sort {
                     kept: self.kept,
                     scratch: scratch.block.address.0 as *mut u8,
                     descending: self.descending,
+                    vectors: self.vectors,
                     threads: (!alone).then_some(&*self.threads),
                 };
                 // SAFETY: `Launch::new` has checked both blocks; lines do not overlap in the result; the scratch is
@@ -245,26 +256,118 @@ impl Line<'_> {
         unsafe { *self.to.cast::<M>().offset(i as isize * self.strides[1]) = value };
     }
 
-    /// Both halves of the scratch, the first filled by `make`.
+    /// What stands for the elements, sorted by its `bits` bits from `low` on.
     ///
     /// # Safety
-    /// The scratch has room for two words per element, and nothing else uses it as long as the halves live.
-    unsafe fn halves<'s, W: Word>(
-        &self,
-        make: impl Fn(usize) -> W + Sync,
-    ) -> (&'s mut [W], &'s mut [MaybeUninit<W>]) {
+    /// The line is of type M, the scratch has room for two words per element, and nothing else uses it as long as the words live.
+    unsafe fn sorted<'s, M: Coded, S: Stand<M>>(&self, low: u32, bits: u32) -> &'s [S::Word] {
         let (start, n) = (self.scratch as usize, self.length);
         radix::each_part(n, self.threads, |_, range| {
-            for i in range {
-                // SAFETY: the caller's contract; parts are disjoint.
-                unsafe { (start as *mut W).add(i).write(make(i)) };
+            let to = start as *mut S::Word;
+            // SAFETY: the caller's contract; parts are disjoint, and `vectors` says what the processor has.
+            unsafe {
+                match self.vectors {
+                    #[cfg(target_arch = "x86_64")]
+                    true => level::fill::<M, S>(self, range, to),
+                    _ => fill::<M, S>(self, range, to),
+                }
             }
         });
-        let start = self.scratch.cast::<W>();
+        let start = self.scratch.cast::<S::Word>();
         // SAFETY: the caller's contract; the first half has been written, and the second claims nothing.
-        unsafe {
+        let (words, spare) = unsafe {
             (std::slice::from_raw_parts_mut(start, n), std::slice::from_raw_parts_mut(start.add(n).cast(), n))
+        };
+        match S::Word::BY_VECTORS {
+            Some(sort) if self.vectors && bits > NARROW => {
+                sort(words, spare, self.threads);
+                words
+            }
+            _ => radix::sort(words, spare, low, bits, self.threads),
         }
+    }
+}
+
+/// What is sorted in the place of elements.
+trait Stand<M> {
+    type Word: Word;
+    fn of(value: M, index: usize, descending: bool) -> Self::Word;
+}
+
+/// Codes, from which elements are made again.
+struct Codes;
+
+impl<M: Coded> Stand<M> for Codes {
+    type Word = M::Rank;
+    #[inline(always)]
+    fn of(value: M, _: usize, descending: bool) -> M::Rank {
+        value.code(descending)
+    }
+}
+
+/// Ranks beside indices.
+struct Pairs;
+
+impl<M: Coded> Stand<M> for Pairs {
+    type Word = <M::Rank as Tagged>::Pair;
+    #[inline(always)]
+    fn of(value: M, index: usize, descending: bool) -> Self::Word {
+        value.rank(descending).pair(index)
+    }
+}
+
+/// Writes what stands for a range of elements.
+///
+/// # Safety
+/// The line is of type M, and `to` has room for a word per element of the line.
+#[inline(always)]
+unsafe fn fill<M: Coded, S: Stand<M>>(line: &Line<'_>, range: Range<usize>, to: *mut S::Word) {
+    let side_by_side = line.strides[0] == 1;
+    for i in range {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let value = if side_by_side { *line.from.cast::<M>().add(i) } else { line.read::<M>(i) };
+            to.add(i).write(S::of(value, i, line.descending));
+        }
+    }
+}
+
+/// Writes the elements of a range of sorted codes, and says how many of them have equals of other bits.
+///
+/// # Safety
+/// The result is of type M, and has room for all codes.
+#[inline(always)]
+unsafe fn put<M: Coded>(line: &Line<'_>, codes: &[M::Rank], range: Range<usize>) -> usize {
+    let side_by_side = line.strides[1] == 1;
+    let mut ambiguous = 0;
+    for i in range {
+        let value = M::decode(codes[i], line.descending);
+        ambiguous += value.is_ambiguous() as usize;
+        // SAFETY: the caller's contract.
+        unsafe { if side_by_side { *line.to.cast::<M>().add(i) = value } else { line.write(i, value) } };
+    }
+    ambiguous
+}
+
+/// The same with 512-bit vectors.
+#[cfg(target_arch = "x86_64")]
+mod level {
+    use super::*;
+
+    /// # Safety
+    /// As for [`super::fill`], on a processor with AVX-512.
+    #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,bmi1,bmi2,popcnt,lzcnt")]
+    pub(super) unsafe fn fill<M: Coded, S: Stand<M>>(line: &Line<'_>, range: Range<usize>, to: *mut S::Word) {
+        // SAFETY: the caller's contract.
+        unsafe { super::fill::<M, S>(line, range, to) }
+    }
+
+    /// # Safety
+    /// As for [`super::put`], on a processor with AVX-512.
+    #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,bmi1,bmi2,popcnt,lzcnt")]
+    pub(super) unsafe fn put<M: Coded>(line: &Line<'_>, codes: &[M::Rank], range: Range<usize>) -> usize {
+        // SAFETY: the caller's contract.
+        unsafe { super::put::<M>(line, codes, range) }
     }
 }
 
@@ -276,20 +379,18 @@ unsafe impl Sync for Line<'_> {}
 /// # Safety
 /// The line is of type M, source and result, and its scratch holds two words per element.
 unsafe fn line<M: Coded>(line: &Line<'_>) {
-    // SAFETY: the caller's contract, here and below.
-    let read = |i: usize| unsafe { line.read::<M>(i) };
-    // SAFETY: as above; this call alone uses the scratch of its line.
-    let (words, spare) = unsafe { line.halves(|i| read(i).code(line.descending)) };
-    let words = radix::sort(words, spare, 0, M::BITS, line.threads);
+    // SAFETY: the caller's contract; this call alone uses the scratch of its line.
+    let words = unsafe { line.sorted::<M, Codes>(0, M::BITS) };
     let ambiguous = AtomicUsize::new(0);
     radix::each_part(line.length, line.threads, |_, range| {
-        let mut found = 0;
-        for i in range {
-            let value = M::decode(words[i], line.descending);
-            found += value.is_ambiguous() as usize;
-            // SAFETY: as above; parts are disjoint.
-            unsafe { line.write(i, value) };
-        }
+        // SAFETY: as above; parts are disjoint, and `vectors` says what the processor has.
+        let found = unsafe {
+            match line.vectors {
+                #[cfg(target_arch = "x86_64")]
+                true => level::put::<M>(line, words, range),
+                _ => put::<M>(line, words, range),
+            }
+        };
         ambiguous.fetch_add(found, Ordering::Relaxed);
     });
     if ambiguous.into_inner() > 1 {
@@ -330,11 +431,8 @@ unsafe fn restore<M: Coded>(line: &Line<'_>, words: &[M::Rank]) {
 /// # Safety
 /// The source is of type M, the result `i64`, and the scratch holds two pairs per element.
 unsafe fn arg_line<M: Coded>(line: &Line<'_>) {
-    // SAFETY: the caller's contract, here and below.
-    let read = |i: usize| unsafe { line.read::<M>(i) };
-    // SAFETY: as above; this call alone uses the scratch of its line.
-    let (pairs, spare) = unsafe { line.halves(|i| read(i).rank(line.descending).pair(i)) };
-    let pairs = radix::sort(pairs, spare, <M::Rank as Tagged>::SHIFT, M::BITS, line.threads);
+    // SAFETY: the caller's contract; this call alone uses the scratch of its line.
+    let pairs = unsafe { line.sorted::<M, Pairs>(<M::Rank as Tagged>::SHIFT, M::BITS) };
     radix::each_part(line.kept, line.threads, |_, range| {
         for i in range {
             // SAFETY: as above; parts are disjoint.

@@ -19,7 +19,7 @@ const DIGITS: usize = 8;
 /// Up to here, comparing is faster than counting (`sort rows` of a few hundred).
 const SHORT: usize = 192;
 /// Words that are worth a thread.
-const PART: usize = 32 << 10;
+pub const PART: usize = 32 << 10;
 
 type Counts = [u32; BUCKETS];
 
