@@ -4,11 +4,15 @@ The function runs with our arrays in the place of NumPy's: its arguments become 
 redirected, and what it returns becomes what it was given: NumPy in, `ndarray` out; PyTorch or CuPy in, the same out, on the same device.
 
 NumPy's memory is borrowed, not copied, while the function runs. What outlives the call, or is still to be computed from it, gets a copy then.
+What the function assigns to elements of an argument is written into NumPy's array when it returns, and what it assigns to global names is
+there for everybody else when it returns, or calls something.
 """
 
 import builtins
 import contextlib
 import functools
+import inspect
+import sys
 import types
 
 import numpy as np
@@ -24,6 +28,8 @@ class _Call:
 
     def __init__(self):
         self.loans, self.kinds = [], []
+        # NumPy's arrays with ours and what these were at first, by identity: one array given twice is one inside.
+        self.given = {}
 
     def inside(self, value):
         """Arguments as the function sees them."""
@@ -47,12 +53,25 @@ class _Call:
 
     def _of_numpy(self, value):
         self._note("numpy")
+        known = self.given.get(id(value))
+        if known is not None:
+            return known[1]
         # Small ones are copied sooner than lent.
         lent = _n.borrow(value) if value.nbytes > 4096 else None
         if lent is None:
-            return _n.asarray(value)
-        self.loans.append(lent[1])
-        return lent[0]
+            ours = _n.asarray(value)
+        else:
+            self.loans.append(lent[1])
+            ours = lent[0]
+        if value.ndim:
+            self.given[id(value)] = (value, ours, _n.Snapshot(ours))
+        return ours
+
+    def write_back(self):
+        """Brings what was assigned to arguments into the caller's arrays."""
+        for theirs, ours, before in self.given.values():
+            if before.is_changed(ours):
+                theirs[...] = ours.__array__()
 
     @property
     def kind(self):
@@ -62,6 +81,11 @@ class _Call:
             return 0 if ":cuda:" in kind else 1 if ":" in kind else 2 if kind == "numpy" else 3
 
         return min(self.kinds, key=rank, default="numpy")
+
+    def given_back(self, value):
+        """A value as results become, if it is an array."""
+        kind = self.kind if isinstance(value, _n.Array) else "ours"
+        return value if kind == "ours" else _given(_held(value)) if kind == "numpy" else _handed(value, kind)
 
     def settle(self):
         """Ends the loans: whatever outlives the call gets memory of its own."""
@@ -91,30 +115,104 @@ def _handed(value, kind):
     return mapped(value, lambda one: to_neighbour(one, kind) if isinstance(one, _n.Array) else one)
 
 
+class _Builtins(dict):
+    """What names mean that are no globals, for code that looks there without asking `_Globals` (class bodies, `eval`): the same."""
+
+    def __init__(self, names):
+        super().__init__(__import__=redirecting_import(builtins.__import__))
+        self._names = names
+
+    def __missing__(self, name):
+        return self._names[name]
+
+
+class _Globals(dict):
+    """The names of a function's module as they are now, with redirected modules among them.
+
+    It stores nothing but what is redirected, which is looked up anew for each call, and what the function has assigned since somebody last asked
+    for another name, which goes on to the module then.
+    """
+
+    def __init__(self, function):
+        super().__init__()
+        self._home, self._function, self._itself = function.__globals__, function, None
+        # Redirected values by name, with what they stand for.
+        self._redirected = {}
+        self._assigned = set()
+        self._own = _Builtins(self)
+        dict.__setitem__(self, "__builtins__", self._own)
+
+    def begin(self, itself):
+        """Before a call: names that mean something else by now are looked up again."""
+        self._itself = itself
+        for name, (theirs, _) in list(self._redirected.items()):
+            if self._home.get(name) is not theirs:
+                self._redirected.pop(name, None)
+                dict.pop(self, name, None)
+
+    def flush(self):
+        """Passes on what the function has assigned; the names of all of it since the last call of `taken`."""
+        for name, value in list(self.items()):
+            ours = self._redirected.get(name)
+            if name != "__builtins__" and (ours is None or ours[1] is not value):
+                self._home[name] = value
+                self._assigned.add(name)
+                self._redirected.pop(name, None)
+                dict.pop(self, name, None)
+        return self._assigned
+
+    def hand_over(self, give):
+        """After a call: arrays that the function has assigned to names become what its results become."""
+        for name in self.flush():
+            if name in self._home:
+                self._home[name] = give(self._home[name])
+        self._assigned = set()
+
+    def __missing__(self, name):
+        if len(self) > 1 + len(self._redirected):
+            self.flush()
+        try:
+            value = self._home[name]
+        except KeyError:
+            if name in ("__import__", "__builtins__"):
+                raise
+            theirs = self._home.get("__builtins__", builtins)
+            return (theirs if isinstance(theirs, dict) else vars(theirs))[name]
+        # So that it finds itself, if it calls itself.
+        if name == self._function.__name__ and inspect.unwrap(value, stop=lambda one: one is self._function) is self._function:
+            return self._itself
+        ours = _counterpart_of(value)
+        if ours is not None:
+            self._redirected[name] = (value, ours)
+            dict.__setitem__(self, name, ours)
+            return ours
+        return value
+
+    def __contains__(self, name):
+        return dict.__contains__(self, name) or name in self._home
+
+    def get(self, name, default=None):
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+
 def _rebuilt(function):
-    """The function with redirected modules among its globals and in its imports."""
-    known = dict(function.__globals__)
-    for name, value in known.items():
-        if isinstance(value, types.ModuleType):
-            known[name] = redirected(value) or value
-        elif callable(value) and getattr(value, "__module__", "") and not isinstance(value, type):
-            home = value.__module__.partition(".")[0]
-            if home in ("numpy", "scipy"):
-                known[name] = _counterpart_of(value) or value
-    inner = dict(vars(builtins))
-    inner["__import__"] = redirecting_import(builtins.__import__)
-    known["__builtins__"] = inner
-    made = types.FunctionType(function.__code__, known, function.__name__, function.__defaults__, function.__closure__)
+    """The function with redirected modules among its globals and in its imports, and these globals."""
+    names = _Globals(function)
+    made = types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
     made.__kwdefaults__ = function.__kwdefaults__
-    # So that it finds itself, if it calls itself.
-    known[function.__name__] = made
-    return made
+    return made, names
 
 
 def _counterpart_of(value):
-    """Our form of a function that was imported by name: `from numpy import exp`."""
-    import sys
-
+    """Our form of a module, or of a function that was imported by name (`from numpy import exp`); `None` if there is none."""
+    if isinstance(value, types.ModuleType):
+        return redirected(value)
+    home = getattr(value, "__module__", None)
+    if not callable(value) or isinstance(value, type) or not isinstance(home, str) or home.partition(".")[0] not in ("numpy", "scipy"):
+        return None
     for name in ("numpy", "numpy.linalg", "numpy.fft", "numpy.random", "scipy.special", "scipy.fft", "scipy.linalg", "scipy.ndimage"):
         module = sys.modules.get(name)
         if module is not None and getattr(module, value.__name__, None) is value:
@@ -144,11 +242,17 @@ def gpu(function=None, *, device=None):
         nonlocal rebuilt
         if rebuilt is None:
             rebuilt = _rebuilt(function)
+        inner, names = rebuilt
         call = _Call()
         try:
             args, kwargs = call.inside(args), call.inside(kwargs)
+            names.begin(inner)
             with place or contextlib.nullcontext():
-                result = rebuilt(*args, **kwargs)
+                try:
+                    result = inner(*args, **kwargs)
+                finally:
+                    call.write_back()
+                    names.hand_over(call.given_back)
                 if call.kind == "ours":
                     return result.eval() if place is not None and isinstance(result, _n.Array) else result
                 if call.kind != "numpy":

@@ -94,6 +94,10 @@ def _or_numpys(ours, name):
     return method
 
 
+# What `astype` of ours leaves to NumPy's.
+astype_by_numpy = _fallback("astype")
+
+
 def _repeating(native):
     """`[0] * n`: a whole number repeats a list, as NumPy's do."""
 
@@ -171,7 +175,7 @@ def _attach_numpys(cls):
     for name in ("argpartition", "byteswap", "choose", "compress", "dump", "dumps", "partition", "put", "tofile"):
         setattr(cls, name, _fallback(name))
     for name in (
-        "all", "any", "argmax", "argmin", "argsort", "astype", "clip", "copy", "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean",
+        "all", "any", "argmax", "argmin", "argsort", "clip", "copy", "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean",
         "min", "nonzero", "prod", "ptp", "ravel", "repeat", "reshape", "round", "searchsorted", "sort", "squeeze", "std", "sum", "swapaxes", "take",
         "tobytes", "trace", "transpose", "var",
     ):

@@ -1,5 +1,7 @@
 """NumPy's spellings of the namespace, and NumPy functions that are a line or two of it."""
 
+from operator import index as _index
+
 from . import _native as _n
 from ._sets import unique_all as _unique_all
 
@@ -178,7 +180,8 @@ def identity(n, dtype=None):
 
 def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     """True where elements are within a tolerance of each other."""
-    a, b = _n.asarray(a), _n.asarray(b)
+    # Differences of whole numbers may not have a sign, and truth values have none at all.
+    a, b = _n.asarray(a), _floats(b)
     near = _n.logical_and(_n.abs(a - b) <= atol + rtol * _n.abs(b), _n.isfinite(b))
     near = _n.logical_or(near, a == b)
     return _n.logical_or(near, _n.logical_and(_n.isnan(a), _n.isnan(b))) if equal_nan else near
@@ -242,26 +245,48 @@ def split(ary, indices_or_sections, axis=0):
 
 def percentile(a, q, axis=None):
     """The value below which so many percent of the elements lie, by linear interpolation."""
-    return quantile(a, _n.asarray(q) / 100.0, axis)
+    return quantile(a, _shares(q, 100.0, "percentiles") / 100.0, axis)
+
+
+def _shares(q, most, what):
+    """Numbers between 0 and a most, both included."""
+    q = _n.asarray(q, dtype=_n.float64)
+    if not _n.all(_n.logical_and(q >= 0, q <= most)):
+        raise ValueError(f"{what} are between 0 and {most:g}, not {q}")
+    return q
+
+
+def _in_order(a, axis):
+    """The elements as floats, in order along the first axis."""
+    a = _floats(a)
+    return _n.sort(ravel(a) if axis is None else _n.moveaxis(a, _index(axis), 0), axis=0)
 
 
 def quantile(a, q, axis=None):
     """The value below which such a share of the elements lies, by linear interpolation."""
-    a = _floats(a)
-    a = _n.sort(ravel(a) if axis is None else _n.moveaxis(a, axis, 0), axis=0)
-    q = _n.asarray(q, dtype=_n.float64)
+    a, q = _in_order(a, axis), _shares(q, 1.0, "quantiles")
+    if not a.shape[0]:
+        raise IndexError(f"an axis of no elements has no quantiles; the shape is {a.shape}")
     at = q * (a.shape[0] - 1)
     low = _n.floor(at)
     share = _n.reshape(at - low, q.shape + (1,) * (a.ndim - 1)).astype(a.dtype)
     below = _n.take(a, low.astype(_n.int64), axis=0)
     above = _n.take(a, _n.ceil(at).astype(_n.int64), axis=0)
+    # From the nearer end, and nowhere else where both are one, of which the difference is nothing even if they are infinite.
+    apart = above - below
+    between = _n.where(share < 0.5, below + apart * share, above - apart * (1 - share))
     # NaN is sorted to the end, and makes every quantile one.
-    return _n.where(_n.isnan(a[-1]), a[-1], below + (above - below) * share)
+    return _n.where(_n.isnan(a[-1]), a[-1], _n.where(below == above, below, between))
 
 
 def median(a, axis=None):
-    """The middle of the elements in order."""
-    return quantile(a, 0.5, axis)
+    """The middle of the elements in order, or the mean of the two there; NaN where there are none."""
+    a = _in_order(a, axis)
+    count = a.shape[0]
+    if not count:
+        return _n.full(a.shape[1:], float("nan"), dtype=a.dtype)
+    middle = a[count // 2] if count % 2 else (a[count // 2 - 1] + a[count // 2]) / 2
+    return _n.where(_n.isnan(a[-1]), a[-1], middle)
 
 
 def interp(x, xp, fp):

@@ -8,10 +8,15 @@ the caller, as NumPy's do; their numbers follow the same distributions as NumPy'
 (3,)
 """
 
+import functools as _functools
+import operator as _operator
 import os as _os
 import threading as _threading
 
+import numpy as _np
+
 from . import _native as _n
+from . import _protocols
 from ._native import Key
 
 __all__ = [
@@ -20,70 +25,151 @@ __all__ = [
 ]
 
 
-def _shape(size):
-    return () if size is None else size
+def _whole(value):
+    """A whole number; None for anything else, such as an array of several."""
+    try:
+        return _operator.index(value)
+    except TypeError:
+        return None
+
+
+def _parameters(*values):
+    """Numbers as they are, anything else as arrays."""
+    return [value if isinstance(value, (int, float)) else _n.asarray(value) for value in values]
+
+
+def _shape(size, *parameters):
+    """The shape that is asked for, or else the one that the parameters have together: one draw for each."""
+    shapes = [one.shape for one in parameters if isinstance(one, _n.Array)]
+    if size is None:
+        return _np.broadcast_shapes(*shapes)
+    one = _whole(size)
+    shape = tuple(size) if one is None else (one,)
+    if shapes and _np.broadcast_shapes(shape, *shapes) != shape:
+        raise ValueError(f"parameters of shape {_np.broadcast_shapes(*shapes)} do not fit draws of shape {shape}")
+    return shape
+
+
+def _or_numpys(method):
+    """A method of ours; arguments that only NumPy's generator takes go to it, which also says what is wrong with wrong ones."""
+
+    @_functools.wraps(method)
+    def call(self, *args, **kwargs):
+        try:
+            return method(self, *args, **kwargs)
+        except TypeError:
+            return self._by_numpy(method.__name__, args, kwargs)
+
+    return call
 
 
 class Generator:
-    """Draws random numbers, one part of the stream after the other."""
+    """Draws random numbers, one part of the stream after the other.
+
+    What it lacks of NumPy's generator is drawn by one of NumPy's with a seed from the same key, and counted in `crossover.fallbacks()`.
+
+    >>> xo.random.default_rng(0).binomial(5, 0.5, 3).shape
+    (3,)
+    """
 
     def __init__(self, key):
         self._key = key
         self._drawn = 0
         self._lock = _threading.Lock()
+        self._theirs = None
 
     def _next(self):
         with self._lock:
             self._drawn += 1
             return self._key.fold(self._drawn)
 
+    def _numpys(self):
+        """NumPy's generator beside this one."""
+        with self._lock:
+            if self._theirs is None:
+                # No draw of ours has this number.
+                seed = _n.random_integers(self._key.fold(0), (2,), 0, 1 << 62, _n.int64)
+                self._theirs = _np.random.Generator(_np.random.PCG64(seed.tolist()))
+            return self._theirs
+
+    def _by_numpy(self, name, args, kwargs):
+        _protocols.note_fallback(f"Generator.{name}")
+        return _protocols.call_numpy(getattr(self._numpys(), name), args, kwargs)
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        theirs = getattr(_np.random.Generator, name)
+        if not callable(theirs):
+            return getattr(self._numpys(), name)
+        return lambda *args, **kwargs: self._by_numpy(name, args, kwargs)
+
+    @_or_numpys
     def random(self, size=None, dtype=_n.float64):
         """Uniform numbers from 0 to below 1."""
         return _n.random_uniform(self._next(), _shape(size), dtype)
 
+    @_or_numpys
     def uniform(self, low=0.0, high=1.0, size=None):
         """Uniform numbers from `low` to below `high`."""
-        return low + (high - low) * self.random(size)
+        low, high = _parameters(low, high)
+        return low + (high - low) * self.random(_shape(size, low, high))
 
+    @_or_numpys
     def standard_normal(self, size=None, dtype=_n.float64):
         """Normal numbers around 0 with deviation 1."""
         return _n.random_normal(self._next(), _shape(size), dtype)
 
+    @_or_numpys
     def normal(self, loc=0.0, scale=1.0, size=None):
         """Normal numbers around `loc` with deviation `scale`."""
-        return loc + scale * self.standard_normal(size)
+        loc, scale = _parameters(loc, scale)
+        return loc + scale * self.standard_normal(_shape(size, loc, scale))
 
+    @_or_numpys
     def exponential(self, scale=1.0, size=None):
         """Exponential numbers with mean `scale`."""
-        return scale * _n.random_exponential(self._next(), _shape(size), _n.float64)
+        [scale] = _parameters(scale)
+        return scale * _n.random_exponential(self._next(), _shape(size, scale), _n.float64)
 
+    @_or_numpys
     def gamma(self, shape, scale=1.0, size=None):
         """Gamma numbers."""
-        return scale * _n.random_gamma(self._next(), _shape(size), shape, _n.float64)
+        shape, scale = _parameters(shape, scale)
+        return scale * _n.random_gamma(self._next(), _shape(size, shape, scale), shape, _n.float64)
 
+    @_or_numpys
     def poisson(self, lam=1.0, size=None):
         """Poisson counts with mean `lam`."""
-        return _n.random_poisson(self._next(), _shape(size), lam, _n.int64)
+        [lam] = _parameters(lam)
+        return _n.random_poisson(self._next(), _shape(size, lam), lam, _n.int64)
 
+    @_or_numpys
     def integers(self, low, high=None, size=None, dtype=_n.int64, endpoint=False):
         """Whole numbers from `low` to below `high`, or with one number from 0 to below it."""
         low, high = (0, low) if high is None else (low, high)
-        return _n.random_integers(self._next(), _shape(size), int(low), int(high) + bool(endpoint), dtype)
+        low, high = _operator.index(low), _operator.index(high)
+        return _n.random_integers(self._next(), _shape(size), low, high + bool(endpoint), dtype)
 
+    @_or_numpys
     def permutation(self, x):
         """The numbers below x, or the entries of x, in random order."""
-        if isinstance(x, int):
-            return _n.random_permutation(self._next(), x)
+        count = _whole(x)
+        if count is not None:
+            return _n.random_permutation(self._next(), count)
         return _n.random_shuffle(self._next(), x, 0)
 
+    @_or_numpys
     def shuffle(self, x):
         """Puts the entries of an array in random order, in place."""
         x[...] = _n.random_shuffle(self._next(), x, 0)
 
+    @_or_numpys
     def choice(self, a, size=None, replace=True):
         """Entries of `a`, or numbers below it, at random."""
-        a = _n.arange(a) if isinstance(a, int) else _n.asarray(a)
-        shape = (size,) if isinstance(size, int) else _shape(size)
+        below = _whole(a)
+        a = _n.asarray(a) if below is None else _n.arange(below)
+        shape = _shape(size)
         count = 1
         for n in shape:
             count *= n
@@ -97,19 +183,35 @@ class Generator:
         return _n.reshape(taken, shape + a.shape[1:])
 
 
+def _key(seed):
+    """The key that belongs to a seed: a whole number, several, or NumPy's `SeedSequence`."""
+    if isinstance(seed, Key):
+        return seed
+    number = _whole(seed)
+    if number is not None and number < 0:
+        raise ValueError(f"a seed is a whole number from 0 on, not {number}")
+    if number is None or number >= 1 << 64:
+        sequence = seed if isinstance(seed, _np.random.SeedSequence) else _np.random.SeedSequence(_protocols.to_numpy(seed))
+        number = int(sequence.generate_state(1, _np.uint64)[0])
+    return Key(number)
+
+
 def default_rng(seed=None):
     """A generator, the same one for the same seed."""
+    if isinstance(seed, (Generator, _np.random.Generator)):
+        return seed
     if seed is None:
         seed = int.from_bytes(_os.urandom(8), "little")
-    return Generator(seed if isinstance(seed, Key) else Key(seed))
+    return Generator(_key(seed))
 
 
 _shared = default_rng()
 
 
 def seed(seed=None):
-    """Starts the functions of this module anew from a seed."""
+    """Starts the functions of this module anew from a seed, and NumPy's own with it: what this module lacks is drawn by them."""
     global _shared
+    _np.random.seed(_protocols.to_numpy(seed))
     _shared = default_rng(seed)
 
 

@@ -1,6 +1,6 @@
 """Speed beside NumPy, interleaved: `cargo xtask python --release --ratios`.
 
-Every elementwise function and reduction of the namespace, at 10³ and 10⁶ elements, in the dtypes that it is for. A ratio is NumPy's time over
+Every elementwise function and reduction of the namespace, at 10³ and 10⁶ elements, in the dtypes that it is for, and some in all others and along axes. A ratio is NumPy's time over
 ours, computed at once (`.eval()`); above 1 we are faster. NumPy's side is the call that a user of NumPy writes. The bar is 0.7 everywhere, and
 2 for the fused expression at 10⁶; what is below comes first. Order statistics have none.
 
@@ -10,6 +10,7 @@ ours, computed at once (`.eval()`); above 1 we are faster. NumPy's side is the c
 
 import argparse
 import datetime
+import functools
 import json
 import os
 import statistics
@@ -24,7 +25,10 @@ import crossover as xo
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = {"1e3": 1_000, "1e6": 1_000_000}
-DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64, "bool": np.bool_}
+DTYPES = {
+    "f16": np.float16, "f32": np.float32, "f64": np.float64, "c64": np.complex64, "c128": np.complex128, "i8": np.int8, "i16": np.int16,
+    "i32": np.int32, "i64": np.int64, "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64, "bool": np.bool_,
+}
 BAR = 0.7
 # Each side's turn lasts about this long, so that neither the clock nor the loop around the call counts.
 TURN_SECONDS = 5e-4
@@ -32,17 +36,20 @@ TURNS = 25
 
 
 class Case:
-    """A function of arrays that are drawn evenly between two numbers, or made by `make`; the first may be a mask."""
+    """A function of arrays that are drawn evenly between two numbers, or made by `make`; the first may be a mask. Of those with `rows` the first axis
+    is as long as the second, or a tenth of it."""
 
-    def __init__(self, name, ours, numpys, operands=1, dtypes="f32 f64", between=(0.5, 2.0), make=None, masked=False, bars=None):
+    def __init__(self, name, ours, numpys, operands=1, dtypes="f32 f64", between=(0.5, 2.0), make=None, masked=False, bars=None, rows=False):
         self.name, self.ours, self.numpys, self.operands = name, ours, numpys, operands
-        self.dtypes, self.between, self.make, self.masked = dtypes.split(), between, make, masked
+        self.dtypes, self.between, self.make, self.masked, self.rows = dtypes.split(), between, make, masked, rows
         self.bars = bars or dict.fromkeys(SIZES, BAR)
 
     def arrays(self, rng, dtype, size):
         truth = lambda rng, size: rng.random(size) < 0.5
         draw = self.make or (truth if dtype == np.bool_ else lambda rng, size: rng.uniform(*self.between, size))
         arrays = [np.asarray(draw(rng, size)).astype(dtype) for _ in range(self.operands)]
+        if self.rows:
+            arrays = [array.reshape(10 if size == 1_000 else 1_000, -1) for array in arrays]
         return [truth(rng, size), *arrays] if self.masked else arrays
 
 
@@ -164,6 +171,40 @@ REDUCE = [
     *same("array_equal allclose", operands=2, make=ones),
 ]
 
+SMALL, UNSIGNED, COMPLEX = "i8 i16 f16", "u8 u16 u32 u64", "c64 c128"
+FEW = dict(between=(0, 9))
+
+# The same of the other dtypes, and along axes.
+WIDER = [
+    *same("abs negative square", dtypes=f"{SMALL} {COMPLEX}", **WIDE),
+    *same("exp sin sqrt", dtypes=f"f16 {COMPLEX}", between=(0.5, 2)),
+    *same("isnan isfinite isinf", dtypes=f"f16 {COMPLEX}", **WIDE),
+    *same("conj real imag", dtypes=COMPLEX, **WIDE),
+    *same("add multiply equal", operands=2, dtypes=f"{SMALL} {UNSIGNED} {COMPLEX}", **FEW),
+    *same("maximum less", operands=2, dtypes=f"{SMALL} {UNSIGNED}", **FEW),
+    *same("divide", operands=2, dtypes=f"f16 u8 u32 {COMPLEX}", between=(1, 9)),
+    *same("floor_divide remainder", operands=2, dtypes=f"{SMALL} {UNSIGNED}", between=(1, 9)),
+    *same("bitwise_and bitwise_left_shift", operands=2, dtypes=f"i8 i16 {UNSIGNED}", between=(0, 5)),
+    *same("logical_and", operands=2, dtypes=f"{SMALL} u8 u32", **FEW),
+    *same("where", operands=2, dtypes=f"{SMALL} {UNSIGNED} {COMPLEX}", masked=True, **FEW),
+    Case("astype float64", lambda x: x.astype(xo.float64), lambda x: x.astype(np.float64), dtypes=f"{SMALL} {UNSIGNED}", **FEW),
+    Case("astype float16", lambda x: x.astype(xo.float16), lambda x: x.astype(np.float16), dtypes="f32 f64 u8", **FEW),
+    Case("astype complex128", lambda x: x.astype(xo.complex128), lambda x: x.astype(np.complex128), dtypes="f64 i32", **FEW),
+    *same("sum prod", dtypes=f"{SMALL} {UNSIGNED} {COMPLEX}", between=(0.999, 1.001)),
+    *same("min max argmax", dtypes=f"{SMALL} {UNSIGNED}", **FEW),
+    *same("mean", dtypes=f"i32 u8 f16 {COMPLEX}", **FEW),
+    *same("count_nonzero", dtypes=f"{SMALL} u8 u32 {COMPLEX}", **FEW),
+    *(
+        Case(f"{name}, axis={axis}", functools.partial(getattr(xo, name), axis=axis), functools.partial(getattr(np, name), axis=axis), rows=True, **more)
+        for axis in (0, 1)
+        for name, more in {
+            **dict.fromkeys(("sum", "prod", "mean", "std", "min", "max", "argmax"), dict(dtypes="f32 f64 i32", between=(0.999, 1.001))),
+            **dict.fromkeys(("any", "all", "count_nonzero"), dict(dtypes="f64 bool", between=(-9, 9))),
+        }.items()
+    ),
+    Case("add a row", lambda x, y: xo.add(x, y[0]), lambda x, y: np.add(x, y[0]), operands=2, dtypes="f32 f64", rows=True),
+]
+
 # Neither elementwise nor reductions here: they sort, where NumPy selects. Without a bar.
 BY_ORDER = [
     *same("median", **WIDE),
@@ -209,7 +250,7 @@ def measured(case, dtype, size, rng):
 def results(wanted, seed):
     """One dictionary per function, dtype and size."""
     rng = np.random.default_rng(seed)
-    for case in UNARY + BINARY + REDUCE + BY_ORDER:
+    for case in UNARY + BINARY + REDUCE + WIDER + BY_ORDER:
         if wanted and case.name not in wanted and case.name.split()[0].rstrip(",") not in wanted:
             continue
         for dtype in case.dtypes:

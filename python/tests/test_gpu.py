@@ -87,6 +87,111 @@ def test_recursion_closures_and_errors_are_the_functions_own():
         wrong(np.ones(3))
 
 
+factor, total, calls = 2, np.zeros(2), 0
+
+
+def halved(x):
+    return x / factor
+
+
+@xo.gpu
+def scaled(x):
+    return halved(np.asarray(x)) * factor * factor
+
+
+@xo.gpu
+def counted(x):
+    global calls, total
+    calls += 1
+    total = total + x
+    return looked_at_by_others(), total
+
+
+def looked_at_by_others():
+    return calls
+
+
+@xo.gpu
+def with_a_class(x):
+    class Settings:
+        scale = factor * np.pi
+
+    return x * Settings.scale * eval("factor"), [one for one in range(factor)]
+
+
+@xo.gpu
+def countdown(n, x):
+    return x if n == 0 else countdown(n - 1, np.exp(x) * 0 + n)
+
+
+def test_global_names_are_those_of_now(monkeypatch):
+    x = np.array([1.0, 2.0])
+    assert scaled(x).tolist() == [2.0, 4.0]
+    monkeypatch.setattr(sys.modules[__name__], "factor", 3)
+    assert scaled(x).tolist() == [3.0, 6.0]
+    scaling, many = with_a_class(x)
+    assert np.allclose(scaling, x * 9 * np.pi) and many == [0, 1, 2]
+    assert countdown(3, x).tolist() == [1.0, 1.0], "a function finds itself"
+    monkeypatch.delattr(sys.modules[__name__], "factor")
+    with pytest.raises(NameError, match="factor"):
+        scaled(x)
+
+
+def test_what_is_assigned_to_global_names_is_there_for_everybody():
+    x = np.array([1.0, 2.0])
+    for times in (1, 2, 3):
+        seen, sums = counted(x)
+        assert seen == calls == times
+        assert type(total) is np.ndarray and total.tolist() == sums.tolist() == [times, 2.0 * times]
+
+
+def test_modules_that_get_another_meaning_are_looked_up_again(monkeypatch):
+    import math
+
+    @xo.gpu
+    def root(x):
+        return np.sqrt(x)
+
+    assert root(np.array([4.0])).tolist() == [2.0]
+    monkeypatch.setattr(sys.modules[__name__], "np", math)
+    assert root(9.0) == 3.0
+
+
+@pytest.mark.parametrize("size", [4, 10_000])
+def test_what_is_assigned_to_arguments_is_in_the_callers_arrays(size):
+    @xo.gpu
+    def changed(x, others, mask):
+        x += 1
+        others["y"][::2] = np.sqrt(x[::2])
+        mask[0] = ~mask[0]
+        return x * 2
+
+    x, y, mask = np.ones(size), np.zeros(size), np.zeros(size, dtype=bool)
+    kept = x[1:]
+    assert np.all(changed(x, {"y": y}, mask) == 4.0)
+    assert np.all(x == 2.0) and np.all(kept == 2.0)
+    assert np.allclose(y[::2], np.sqrt(2.0)) and np.all(y[1::2] == 0) and mask[0] and not mask[1:].any()
+
+    @xo.gpu
+    def together(a, b):
+        a[0] = 7.0
+        return b[0]
+
+    assert together(x, x) == 7.0 == x[0], "one array, given twice"
+
+    @xo.gpu
+    def spoilt(x):
+        x[1] = 5.0
+        raise KeyError("after the assignment")
+
+    with pytest.raises(KeyError):
+        spoilt(x)
+    assert x[1] == 5.0
+    x.setflags(write=False)
+    with pytest.raises(ValueError, match="read-only"):
+        together(x, x)
+
+
 SCRIPT = """
 import numpy as np
 from scipy import ndimage

@@ -198,3 +198,13 @@ def test_profiles_tell_where_the_time_went(tmp_path):
         return float(xo.sum(xo.ones(1000)))
 
     assert again() == 1000.0 and again.name == "every launch" and again.summary().startswith("every launch: ")
+
+
+def test_copies_that_are_refused_are_not_made():
+    x = xo.asarray([1.0, 2.0])
+    assert np.asarray(x, dtype=np.float64, copy=False).tolist() == [1.0, 2.0]
+    assert np.shares_memory(x.__array__(np.float64, copy=False), x.__array__())
+    for dtype in (np.float32, "int64"):
+        with pytest.raises(ValueError, match="copy=False"):
+            x.__array__(dtype, copy=False)
+    assert x.__array__(np.float32).dtype == x.__array__(np.float32, copy=True).dtype == np.float32

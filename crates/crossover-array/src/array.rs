@@ -285,6 +285,22 @@ impl Array {
         Array { cell: Cell::new(node), view: self.view.clone() }
     }
 
+    /// Whether this array still shows what [`frozen`](Array::frozen) kept of it: nothing has been assigned to it since, nor to what it is a
+    /// view of. Nothing is computed or compared; of an array without axes `frozen` may keep the number alone, which is another's.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let x = Array::from([1, 2]);
+    /// let first = x.frozen();
+    /// assert!(x.is_still(&first));
+    /// x.fill(7)?;
+    /// assert!(!x.is_still(&first));
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    pub fn is_still(&self, frozen: &Array) -> bool {
+        Arc::ptr_eq(&self.version(), &frozen.version())
+    }
+
     /// The element of an array without axes, where it lies in the host's memory.
     fn number(&self, node: &Node) -> Option<Scalar> {
         if self.ndim() > 0 || node.is_pending() {

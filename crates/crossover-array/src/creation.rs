@@ -3,15 +3,20 @@
 use std::panic::Location;
 
 use crossover_core::{
-    DType, Element, Error, Number, Shape,
+    DType, Element, Error, Number, Scalar, Shape,
     compose::{self, Build},
-    graph::Type,
+    graph::{Op, Type},
 };
 use crossover_runtime::Buffer;
 use half::{bf16, f16};
 use num_complex::Complex;
+use smallvec::smallvec;
 
-use crate::{Array, convert, runtime::Runtime};
+use crate::{
+    Array, convert,
+    node::{Arg, Node, State},
+    runtime::Runtime,
+};
 
 impl Array {
     /// An array of these values in row-major order.
@@ -83,7 +88,18 @@ impl Array {
     /// ```
     #[track_caller]
     pub fn zeros_like(&self) -> Array {
-        self.failure().map_or_else(|| Array::full_dtype(self.shape(), 0, self.dtype()), Array::failed)
+        if let Some(error) = self.failure() {
+            return Array::failed(error);
+        }
+        let (dtype, shape) = (self.dtype(), self.shape().clone());
+        let state = match shape.rank() {
+            0 => State::Scalar(Scalar::zero(dtype)),
+            _ => State::Pending {
+                op: Op::Expand(shape.clone()),
+                args: smallvec![Arg::Scalar(Scalar::zero(dtype))],
+            },
+        };
+        Array::from_node(Node::new(Type { dtype, shape }, state, Location::caller()))
     }
 
     /// Ones.

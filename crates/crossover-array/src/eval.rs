@@ -67,11 +67,12 @@ pub(crate) fn node_for(target: &Arc<Node>, wanted: Wanted) -> Result<Arc<Buffer>
 }
 
 /// Bytes that operations read and write at most to be computed in no more time than some calls take.
-const SMALL: usize = 64 << 10;
+pub(crate) const SMALL: usize = 64 << 10;
 
 /// Evaluates a node if that is a few operations on few elements, whose plan is known. `None`, with nothing done, if it is not.
 pub(crate) fn node_if_small(target: &Arc<Node>) -> Option<Result<()>> {
-    if target.is_ready() {
+    // Of a number nothing is left to compute: its bytes are made for whoever wants them.
+    if target.is_ready() || target.is_number() {
         return Some(Ok(()));
     }
     if let Some(error) = target.error() {

@@ -2,11 +2,11 @@
 
 use std::{panic::Location, sync::Arc};
 
-use crossover_core::{DType, compose, graph::Op, ops::MapOp};
+use crossover_core::{DType, Number, Scalar, compose, graph::Op, ops::MapOp};
 
 use crate::{
     Array, Operand,
-    node::{Arg, Args, Node},
+    node::{Arg, Args, Node, Turn},
     operand::Bound,
 };
 
@@ -73,6 +73,9 @@ impl Array {
         {
             return self.binary(op, other);
         }
+        if let Some(both) = self.truths(op, &other, Location::caller()) {
+            return both;
+        }
         // A number is true or false whatever the array holds.
         let beside = match &other {
             Operand::Number(number) => number.default_dtype(),
@@ -83,6 +86,36 @@ impl Array {
             let (x, y) = (compose::truth(b, x)?, compose::truth(b, y)?);
             compose::binary(b, op, &x, &y)
         })
+    }
+
+    /// A logical operation on arrays of one shape and real numbers: they become truth values on the way, and nothing is left to compose.
+    fn truths(&self, op: MapOp, other: &Operand<'_>, location: &'static Location<'static>) -> Option<Array> {
+        let Operand::Array(other) = other else { return None };
+        let is_real = |array: &Array| !array.dtype().is_complex() && !array.is_constant();
+        if self.shape() != other.shape() || !is_real(self) || !is_real(other) {
+            return None;
+        }
+        let truth = |node: Arc<Node>| match node.ty.dtype {
+            DType::Bool => Arg::Node(node),
+            _ => Arg::Turned(node, Turn::Cast(DType::Bool)),
+        };
+        let second = other.node();
+        if second.is_failed() {
+            return None;
+        }
+        let args = |first| Args::from_buf([truth(first), truth(second)]);
+        Some(self.elementwise(Op::Map(op), DType::Bool, args, location))
+    }
+
+    /// A comparison of the magnitudes of floats with infinity.
+    fn beside_infinity(&self, op: MapOp, location: &'static Location<'static>) -> Option<Array> {
+        let dtype = self.dtype();
+        if !dtype.is_float() || self.is_constant() {
+            return None;
+        }
+        let infinity = Number::Float(f64::INFINITY).to_scalar(dtype);
+        let args = |node| Args::from_buf([Arg::Turned(node, Turn::Abs), Arg::Scalar(infinity)]);
+        Some(self.elementwise(Op::Map(op), DType::Bool, args, location))
     }
 
     /// True where the operand is NaN.
@@ -109,7 +142,10 @@ impl Array {
     /// ```
     #[track_caller]
     pub fn isfinite(&self) -> Array {
-        Array::build([self], |b, [x]| compose::isfinite(b, x))
+        match self.beside_infinity(MapOp::Less, Location::caller()) {
+            Some(found) => found,
+            None => Array::build([self], |b, [x]| compose::isfinite(b, x)),
+        }
     }
 
     /// True where the operand is infinite.
@@ -122,7 +158,10 @@ impl Array {
     /// ```
     #[track_caller]
     pub fn isinf(&self) -> Array {
-        Array::build([self], |b, [x]| compose::isinf(b, x))
+        match self.beside_infinity(MapOp::Equal, Location::caller()) {
+            Some(found) => found,
+            None => Array::build([self], |b, [x]| compose::isinf(b, x)),
+        }
     }
 
     /// True where the sign bit is set: negative numbers, -0 and NaN with a sign.
@@ -134,6 +173,13 @@ impl Array {
     /// ```
     #[track_caller]
     pub fn signbit(&self) -> Array {
+        let dtype = self.dtype();
+        if dtype.is_float() && !self.is_constant() {
+            // A unit with that sign compares, where -0 and NaN themselves do not.
+            let zero = Scalar::zero(dtype);
+            let args = |node| Args::from_buf([Arg::Turned(node, Turn::Sign), Arg::Scalar(zero)]);
+            return self.elementwise(Op::Map(MapOp::Less), DType::Bool, args, Location::caller());
+        }
         Array::build([self], |b, [x]| compose::signbit(b, x))
     }
 

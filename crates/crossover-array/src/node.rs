@@ -107,6 +107,8 @@ pub(crate) struct Node {
     weight: AtomicU32,
     /// Number of the oldest node that evaluating this one could visit. Pending nodes are numbered as they are made.
     oldest: u64,
+    /// Whether every element is known to be the same number from the start.
+    is_constant: bool,
     /// Equal for nodes that are made in the same way: hashes of the operation and of what was pending below.
     outline: u32,
     /// Smallest and largest element, once somebody has asked; the value never changes.
@@ -141,8 +143,13 @@ impl Node {
             // The sum counts shared operands again and again; whatever was made since the oldest is a bound as well.
             weight = weight.min(u32::try_from(number - oldest + 1).unwrap_or(u32::MAX));
         }
+        let is_constant = match &state {
+            State::Scalar(_) => true,
+            State::Pending { op: Op::Expand(_), args } => matches!(args.as_slice(), [Arg::Scalar(_)]),
+            _ => false,
+        };
         let (kind, state, weight) = (AtomicU8::new(state.kind()), Mutex::new(state), AtomicU32::new(weight));
-        Arc::new(Node { ty, location, state, kind, weight, oldest, outline, extremes: OnceLock::new() })
+        Arc::new(Node { ty, location, state, kind, weight, oldest, is_constant, outline, extremes: OnceLock::new() })
     }
 
     pub fn weight(&self) -> u32 {
@@ -176,6 +183,11 @@ impl Node {
         self.kind.load(Ordering::Acquire) == PENDING
     }
 
+    /// Whether it is a number of the host's, which needs no buffer until somebody wants its bytes.
+    pub fn is_number(&self) -> bool {
+        self.kind.load(Ordering::Acquire) == NUMBER
+    }
+
     /// Whether it is computed.
     pub fn is_ready(&self) -> bool {
         self.kind.load(Ordering::Acquire) == READY
@@ -188,7 +200,8 @@ impl Node {
 
     /// The value that every element has, where that is known without computing: views of it are as constant.
     pub fn constant(&self) -> Option<Scalar> {
-        if self.kind.load(Ordering::Acquire) == READY {
+        // Of all others, and once it is computed, there is nothing to look for, and no lock to take.
+        if !self.is_constant || self.kind.load(Ordering::Acquire) == READY {
             return None;
         }
         match &*self.state.lock() {

@@ -1,8 +1,14 @@
 //! Reductions and the normalisations made of them. Running sums are in `scan.rs`, norms in `norm.rs`.
 
-use crossover_core::{compose, ops::reduce::ReduceOp};
+use std::panic::Location;
 
-use crate::{Array, Axes};
+use crossover_core::{DType, Element, Shape, compose, graph::Type, ops::reduce::ReduceOp};
+use crossover_runtime::trace;
+
+use crate::{
+    Array, Axes, eval,
+    node::{Node, State},
+};
 
 /// Reductions. Axes are `()` for all, a number, or a list; see [`Axes`].
 ///
@@ -188,7 +194,34 @@ impl Array {
     #[track_caller]
     pub fn count_nonzero(&self, axes: impl Into<Axes>) -> Array {
         let Axes { axes, keepdims } = axes.into();
+        if axes.is_empty()
+            && !keepdims
+            && let Some(count) = self.counted_at_once()
+        {
+            let ty = Type { dtype: DType::I64, shape: Shape::scalar() };
+            return Array::from_node(Node::new(ty, State::Scalar(count.to_scalar()), Location::caller()));
+        }
         Array::build([self], |b, [x]| compose::count_nonzero(b, x, &axes, keepdims))
+    }
+
+    /// How many elements are not zero, where that is known sooner than a kernel is launched: few elements that lie in the memory of a machine
+    /// which is nothing but a host. Counts are exact, so that it makes no difference who counts. Who watches is shown a kernel.
+    fn counted_at_once(&self) -> Option<i64> {
+        if self.view().is_some() || trace::is_watched() {
+            return None;
+        }
+        let node = self.version();
+        if !node.is_ready() {
+            return None;
+        }
+        let buffer = match &*node.state() {
+            State::Ready(buffer) => buffer.clone(),
+            _ => return None,
+        };
+        if buffer.bytes() > eval::SMALL || !buffer.machine().is_host_only() {
+            return None;
+        }
+        crossover_cpu::count_nonzero(buffer.host_bytes().ok()?, self.dtype()).map(|count| count as i64)
     }
 
     /// log(Σ exp(x)) over axes, shifted by the maximum so that nothing overflows. Of nothing it is minus infinity.

@@ -8,6 +8,7 @@ mod accumulate;
 mod backend;
 mod control;
 mod copy;
+mod count;
 mod emit;
 mod frame;
 mod fused;
@@ -28,5 +29,6 @@ pub mod tile;
 mod window;
 
 pub use backend::{CpuBackend, CpuBuilder};
+pub use count::count_nonzero;
 pub use memory::MemoryStats;
 pub use simd::Simd;

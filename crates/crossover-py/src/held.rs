@@ -37,6 +37,23 @@ impl Held {
     }
 }
 
+/// What an array was at a moment, to see later whether anything has been assigned to it.
+#[pyclass(frozen, module = "crossover._native")]
+pub struct Snapshot(Array);
+
+#[pymethods]
+impl Snapshot {
+    #[new]
+    fn new(array: &Bound<'_, PyArray>) -> Snapshot {
+        Snapshot(array.get().0.frozen())
+    }
+
+    /// Whether something has been assigned to the array since.
+    fn is_changed(&self, array: &Bound<'_, PyArray>) -> bool {
+        !array.get().0.is_still(&self.0)
+    }
+}
+
 /// An array in the memory of a NumPy array, and what ends the loan; `None` where the memory does not suit. Until the loan ends, nobody may
 /// write to the memory.
 #[pyfunction]
@@ -48,5 +65,6 @@ fn borrow(object: &Bound<'_, PyAny>) -> PyResult<Option<(PyArray, Held)>> {
 /// Adds class and function to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Held>()?;
+    module.add_class::<Snapshot>()?;
     module.add_function(wrap_pyfunction!(borrow, module)?)
 }

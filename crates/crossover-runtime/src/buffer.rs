@@ -66,6 +66,12 @@ pub struct Buffer {
     listed: AtomicBool,
     /// How often parts of it were overwritten on an accelerator since a kernel there used it.
     overwritten: AtomicU32,
+    /// Where the host has valid contents, for those who look without the lock; 0 sends them to the slots, which know all.
+    ///
+    /// Set before the buffer is shared, or with the lock held; no longer set once the host's contents are not valid or lie elsewhere. Who has
+    /// read an address may go on with it afterwards, as who has read it from the slot may: the host's memory stays as it is while
+    /// the buffer is shared.
+    home: AtomicU64,
 }
 
 impl std::fmt::Debug for Buffer {
@@ -132,6 +138,10 @@ impl Buffer {
     /// Every call of a known plan makes one: it is written where it stays, not copied there.
     #[inline]
     fn new(machine: &Arc<Machine>, bytes: usize, device: Device, slot: Slot) -> Arc<Buffer> {
+        let home = match slot.block {
+            Some(block) if device == Device::HOST && slot.valid && block.bytes == bytes => block.address.0,
+            _ => 0,
+        };
         let slots = match machine.backends.len() {
             1 => Slots::from_buf_and_len([slot, Slot::default()], 1),
             several => slots_of_several(several, device, slot),
@@ -145,6 +155,7 @@ impl Buffer {
             used: AtomicU64::new(0),
             listed: AtomicBool::new(false),
             overwritten: AtomicU32::new(0),
+            home: AtomicU64::new(home),
         })
     }
 
@@ -298,6 +309,14 @@ impl Buffer {
     /// The host's memory, if its contents are valid.
     #[inline]
     pub(crate) fn at_home(&self) -> Option<Block> {
+        match self.home.load(Ordering::Acquire) {
+            0 => self.at_home_by_slot(),
+            address => Some(Block { address: Address(address), bytes: self.bytes }),
+        }
+    }
+
+    #[cold]
+    fn at_home_by_slot(&self) -> Option<Block> {
         let state = self.state.lock();
         let slot = &state.slots[Device::HOST.0];
         slot.block.filter(|_| slot.valid)
@@ -355,6 +374,8 @@ impl Buffer {
             slot.valid = false;
         }
         state.slots[device.0] = Slot::valid(block);
+        let home = if device == Device::HOST { block.address.0 } else { 0 };
+        self.home.store(home, Ordering::Release);
         self.pin(device, pin);
         drop(state);
         drop(moving);
@@ -657,6 +678,9 @@ impl Buffer {
     /// ```
     pub fn keep_on(&mut self, device: Device) -> Result<()> {
         self.fetch(device, false)?;
+        if device != Device::HOST {
+            *self.home.get_mut() = 0;
+        }
         for (at, slot) in self.state.get_mut().slots.iter_mut().enumerate() {
             if at == device.0 {
                 continue;
@@ -697,6 +721,7 @@ impl Buffer {
             return Err(error);
         }
         *slot = Slot::valid(block);
+        *self.home.get_mut() = block.address.0;
         Ok(())
     }
 }

@@ -1,6 +1,11 @@
 //! The methods of NumPy's arrays that are called most; the others are made of functions, in `crossover/_methods.py`.
 
-use pyo3::{prelude::*, types::PyTuple};
+use crossover::Array;
+use pyo3::{
+    exceptions::PyTypeError,
+    prelude::*,
+    types::{PyDict, PyTuple},
+};
 
 use super::PyArray;
 use crate::{
@@ -11,6 +16,15 @@ use crate::{
     functions::reduction::{averaged, multiplied, reduced, spread, summed},
     values::{Arg, check_range},
 };
+
+/// An array in a dtype of ours.
+fn converted(array: &Array, dtype: &Bound<'_, PyAny>, copy: bool) -> PyResult<PyArray> {
+    let dtype = dtype.extract::<Dt>()?.0;
+    if dtype == array.dtype() {
+        return Ok(PyArray(if copy { array.copy() } else { array.clone() }));
+    }
+    PyArray::done(building(|| array.astype(dtype)))
+}
 
 #[pymethods]
 impl PyArray {
@@ -76,13 +90,32 @@ impl PyArray {
         PyArray::done(building(|| self.0.reshape(shape.0)))
     }
 
-    /// The array in another dtype.
-    #[pyo3(signature = (dtype, *, copy=true))]
-    fn astype(&self, dtype: Dt, copy: bool) -> PyResult<PyArray> {
-        if dtype.0 == self.0.dtype() {
-            return Ok(PyArray(if copy { self.0.copy() } else { self.0.clone() }));
+    /// The array in another dtype. What only NumPy does, it does: other orders and rules of casting, and dtypes that are none of ours.
+    #[pyo3(signature = (dtype, order=None, casting=None, subok=None, copy=true))]
+    fn astype<'py>(
+        this: &Bound<'py, Self>,
+        dtype: &Bound<'py, PyAny>,
+        order: Option<&Bound<'py, PyAny>>,
+        casting: Option<&Bound<'py, PyAny>>,
+        subok: Option<&Bound<'py, PyAny>>,
+        copy: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = this.py();
+        if order.is_none() && casting.is_none() && subok.is_none() {
+            match converted(&this.get().0, dtype, copy) {
+                Err(error) if error.is_instance_of::<PyTypeError>(py) => {}
+                done => return Ok(Bound::new(py, done?)?.into_any()),
+            }
         }
-        PyArray::done(building(|| self.0.astype(dtype.0)))
+        let options = PyDict::new(py);
+        for (name, given) in [("order", order), ("casting", casting), ("subok", subok)] {
+            if let Some(given) = given {
+                options.set_item(name, given)?;
+            }
+        }
+        options.set_item("copy", copy)?;
+        let numpys = py.import("crossover._methods")?.getattr("astype_by_numpy")?;
+        numpys.call((this, dtype), Some(&options))
     }
 
     /// The same elements in an array of its own.

@@ -184,7 +184,8 @@ impl PyArray {
     /// The real part.
     #[getter]
     fn get_real(&self) -> PyResult<PyArray> {
-        PyArray::done(self.0.real())
+        // That of real numbers shows the same elements, so that what is assigned to it shows here.
+        if self.0.dtype().is_complex() { PyArray::done(self.0.real()) } else { Ok(PyArray(self.0.clone())) }
     }
 
     /// The imaginary part.
@@ -351,6 +352,16 @@ impl PyArray {
                 Err(PyValueError::new_err("NumPy has no bfloat16, so a copy is needed"))
             }
             _ if dtype.is_none() => Ok(shared),
+            Some(false) => {
+                let numpy = shared.py().import("numpy")?;
+                let wanted = numpy.getattr("dtype")?.call1((dtype,))?;
+                let own = shared.getattr("dtype")?;
+                if !own.eq(&wanted)? {
+                    let what = format!("an array of {own} becomes one of {wanted} by a copy, which copy=False refuses");
+                    return Err(PyValueError::new_err(what));
+                }
+                Ok(shared)
+            }
             _ => shared.py().import("numpy")?.call_method("asarray", (shared,), Some(&arguments)),
         }
     }

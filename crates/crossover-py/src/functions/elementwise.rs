@@ -96,7 +96,6 @@ unary! {
     log2 "Logarithm to base 2." |x| x.log2();
     logical_not "True where an element is false, or zero." |x| x.logical_not();
     positive "Each element as it is." |x| x.positive();
-    real "Real part." |x| x.real();
     reciprocal "One over each element." |x| x.reciprocal();
     relu "The larger of each element and zero." |x| x.relu();
     rint "Nearest whole number, ties to even, as floats." |x| floats(x).round();
@@ -192,6 +191,20 @@ compare! {
     less "True where x1 is less than x2."
     less_equal "True where x1 is less than or equal to x2."
     not_equal "True where x1 is different from x2."
+}
+
+/// Real part; real arrays themselves.
+#[pyfunction]
+#[pyo3(signature = (x, /))]
+fn real<'py>(x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    // As with NumPy's, what is assigned to the part shows in the array.
+    match x.cast::<PyArray>() {
+        Ok(known) if !known.get().0.dtype().is_complex() => Ok(x.clone()),
+        _ => {
+            let part = with_one(x, |x| PyArray::done(building(|| x.real())))?;
+            Ok(Bound::new(x.py(), part)?.into_any())
+        }
+    }
 }
 
 /// Booleans have no sign and no difference, as in NumPy.
@@ -303,6 +316,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     register_unary(module)?;
     register_binary(module)?;
     register_compare(module)?;
+    module.add_function(wrap_pyfunction!(real, module)?)?;
     module.add_function(wrap_pyfunction!(negative, module)?)?;
     module.add_function(wrap_pyfunction!(subtract, module)?)?;
     module.add_function(wrap_pyfunction!(fmod, module)?)?;
