@@ -57,8 +57,8 @@ class Array:
         """NumPy's `argpartition`, computed by it."""
     def argsort(self, *args: Any, **kwargs: Any) -> Array:
         """The indices that sort an axis; equal elements keep their order."""
-    def astype(self, /, dtype: Any, *, copy: Any = ...) -> Array:
-        """The array in another dtype."""
+    def astype(self, /, dtype: Any, order: Any = ..., casting: Any = ..., subok: Any = ..., copy: Any = ...) -> Array:
+        """The array in another dtype. What only NumPy does, it does: other orders and rules of casting, and dtypes that are none of ours."""
     def byteswap(self, *args: Any, **kwargs: Any) -> Array:
         """NumPy's `byteswap`, computed by it."""
     def choose(self, *args: Any, **kwargs: Any) -> Array:
@@ -654,7 +654,7 @@ def mean(x: Any, /, axis: Any = ..., dtype: Any = ..., *, keepdims: Any = ...) -
     """Mean of elements over axes."""
 
 def median(a: Any, axis: Any = ...) -> Array:
-    """The middle of the elements in order."""
+    """The middle of the elements in order, or the mean of the two there; NaN where there are none."""
 
 def meshgrid(*arrays: Any, indexing: Any = ...) -> list[Array]:
     """Coordinates of a grid: one array per axis, `indexing` 'xy' or 'ij'."""
@@ -749,7 +749,7 @@ def ravel(a: Any) -> Array:
     """All elements along one axis; a view where possible."""
 
 def real(x: Any, /) -> Array:
-    """Real part."""
+    """Real part; real arrays themselves."""
 
 def reciprocal(x: Any, /) -> Array:
     """One over each element."""

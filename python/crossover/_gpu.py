@@ -89,6 +89,8 @@ class _Call:
 
     def settle(self):
         """Ends the loans: whatever outlives the call gets memory of its own."""
+        # What only this call holds needs none.
+        self.given.clear()
         while self.loans:
             self.loans.pop().settle()
 

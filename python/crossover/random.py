@@ -161,8 +161,11 @@ class Generator:
 
     @_or_numpys
     def shuffle(self, x):
-        """Puts the entries of an array in random order, in place."""
-        x[...] = _n.random_shuffle(self._next(), x, 0)
+        """Puts the entries of an array or a list in random order, in place."""
+        if isinstance(x, list):
+            x[:] = [x[at] for at in self.permutation(len(x)).tolist()]
+        else:
+            x[...] = _n.random_shuffle(self._next(), x, 0)
 
     @_or_numpys
     def choice(self, a, size=None, replace=True):

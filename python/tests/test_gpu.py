@@ -173,6 +173,16 @@ def test_what_is_assigned_to_arguments_is_in_the_callers_arrays(size):
     assert np.allclose(y[::2], np.sqrt(2.0)) and np.all(y[1::2] == 0) and mask[0] and not mask[1:].any()
 
     @xo.gpu
+    def looking(x):
+        kept.append(x)
+        return x.sum()
+
+    kept, large = [], np.ones(100_000)
+    assert looking(large) == 100_000.0
+    large[:] = 2.0
+    assert float(kept[0].sum()) == 100_000.0, "what outlives the call has memory of its own"
+
+    @xo.gpu
     def together(a, b):
         a[0] = 7.0
         return b[0]

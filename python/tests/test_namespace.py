@@ -126,6 +126,10 @@ def test_what_generators_lack_is_numpys_and_follows_the_seed():
     assert set(rng.choice(4, 50, p=[0.0, 0.5, 0.5, 0.0]).tolist()) == {1, 2}
     assert sorted(rng.permutation(np.int64(5)).tolist()) == list(range(5))
     assert sorted(rng.choice(np.int64(3), 3, replace=False).tolist()) == [0, 1, 2]
+    entries, rows = list("abcdef"), np.arange(6).reshape(3, 2)
+    rng.shuffle(entries)
+    rng.shuffle(rows)
+    assert sorted(entries) == list("abcdef") and sorted(map(tuple, rows.tolist())) == [(0, 1), (2, 3), (4, 5)]
     assert "Generator.binomial" in {name for name, _, _ in xo.fallbacks()}
     with pytest.raises(AttributeError, match="binomail"):
         rng.binomail(5, 0.5)

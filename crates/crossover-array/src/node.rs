@@ -2,7 +2,8 @@
 //!
 //! A node is pending (an operation and its operands), a host scalar, ready (a buffer) or failed. It changes once,
 //! from pending to ready or failed, and then lets go of its operands. Two threads may evaluate the same node at
-//! the same time: both compute the same bits, and the first result stays. No lock is held while anything runs.
+//! the same time: both compute the same bits, and the first result stays. No lock is held while anything runs that could
+//! wait for one; what that leaves is in [`few::at_once`](crate::few::at_once).
 
 use std::{
     hash::{Hash, Hasher},
@@ -107,12 +108,26 @@ pub(crate) struct Node {
     weight: AtomicU32,
     /// Number of the oldest node that evaluating this one could visit. Pending nodes are numbered as they are made.
     oldest: u64,
-    /// Whether every element is known to be the same number from the start.
-    is_constant: bool,
+    /// The number that every element is known to be from the start.
+    constant: Constant,
     /// Equal for nodes that are made in the same way: hashes of the operation and of what was pending below.
     outline: u32,
     /// Smallest and largest element, once somebody has asked; the value never changes.
     pub extremes: OnceLock<Box<[i128; 2]>>,
+}
+
+/// What is known about the elements of a node that is made of one number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Constant {
+    No,
+    Zero,
+    Other,
+}
+
+impl Constant {
+    fn of(value: Scalar) -> Constant {
+        if value.bits() == [0, 0] { Constant::Zero } else { Constant::Other }
+    }
 }
 
 static MADE: AtomicU64 = AtomicU64::new(0);
@@ -143,13 +158,16 @@ impl Node {
             // The sum counts shared operands again and again; whatever was made since the oldest is a bound as well.
             weight = weight.min(u32::try_from(number - oldest + 1).unwrap_or(u32::MAX));
         }
-        let is_constant = match &state {
-            State::Scalar(_) => true,
-            State::Pending { op: Op::Expand(_), args } => matches!(args.as_slice(), [Arg::Scalar(_)]),
-            _ => false,
+        let constant = match &state {
+            State::Scalar(value) => Constant::of(*value),
+            State::Pending { op: Op::Expand(_), args } => match args.as_slice() {
+                [Arg::Scalar(value)] => Constant::of(*value),
+                _ => Constant::No,
+            },
+            _ => Constant::No,
         };
         let (kind, state, weight) = (AtomicU8::new(state.kind()), Mutex::new(state), AtomicU32::new(weight));
-        Arc::new(Node { ty, location, state, kind, weight, oldest, is_constant, outline, extremes: OnceLock::new() })
+        Arc::new(Node { ty, location, state, kind, weight, oldest, constant, outline, extremes: OnceLock::new() })
     }
 
     pub fn weight(&self) -> u32 {
@@ -201,7 +219,7 @@ impl Node {
     /// The value that every element has, where that is known without computing: views of it are as constant.
     pub fn constant(&self) -> Option<Scalar> {
         // Of all others, and once it is computed, there is nothing to look for, and no lock to take.
-        if !self.is_constant || self.kind.load(Ordering::Acquire) == READY {
+        if self.constant == Constant::No || self.kind.load(Ordering::Acquire) == READY {
             return None;
         }
         match &*self.state.lock() {
@@ -212,6 +230,11 @@ impl Node {
             },
             _ => None,
         }
+    }
+
+    /// Whether it is still to be computed, and all zeros.
+    pub fn is_pending_zeros(&self) -> bool {
+        self.constant == Constant::Zero && self.is_pending()
     }
 
     /// The error, if there is one.
@@ -238,6 +261,19 @@ impl Node {
         };
         if let State::Pending { args, .. } = former {
             release(args);
+        }
+    }
+
+    /// As [`finish`](Node::finish), for whoever has the lock and has seen that the node is pending: the operands that are needed no more. They are to
+    /// be dropped when no lock is held any longer, since the last of them may belong to somebody who wants to know.
+    pub fn finish_locked(&self, mut state: MutexGuard<'_, State>, result: State) -> Args {
+        self.set_weight(0);
+        self.kind.store(result.kind(), Ordering::Release);
+        let former = std::mem::replace(&mut *state, result);
+        drop(state);
+        match former {
+            State::Pending { args, .. } => args,
+            _ => Args::new(),
         }
     }
 

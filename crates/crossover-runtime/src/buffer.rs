@@ -836,4 +836,34 @@ mod tests {
         Buffer::exclusive(&mut buffer).unwrap().host_bytes_mut().unwrap()[3] = 1;
         assert_eq!((device.inner.used(), buffer.valid_on().as_slice()), (0, [Device::HOST].as_slice()));
     }
+
+    #[test]
+    fn without_the_lock_the_host_has_what_the_slot_says() {
+        let (_, machine) = hooked();
+        let same = |buffer: &Buffer| {
+            assert_eq!(buffer.at_home(), buffer.at_home_by_slot());
+            buffer.at_home().map(|block| block.address)
+        };
+        let mut buffer = Buffer::from_bytes(&machine, &[7; 100]).unwrap();
+        let first = same(&buffer);
+        assert!(first.is_some());
+        buffer.on(DEVICE).unwrap();
+        assert_eq!(same(&buffer), first, "a copy elsewhere changes nothing here");
+        drop(buffer.for_writing(DEVICE).unwrap());
+        assert_eq!(same(&buffer), None, "a device has written");
+        buffer.host_bytes().unwrap();
+        assert!(same(&buffer).is_some(), "it has come home");
+        Buffer::exclusive(&mut buffer).unwrap().keep_on(DEVICE).unwrap();
+        assert_eq!(same(&buffer), None, "the host's memory is gone");
+        Buffer::exclusive(&mut buffer).unwrap().host_bytes_mut().unwrap()[0] = 1;
+        assert!(same(&buffer).is_some());
+        let (away, ..) = Buffer::uninitialised(&machine, DEVICE, 8).unwrap();
+        assert_eq!(same(&away), None);
+        let owner: Owner = Arc::new(vec![1u8; 64]);
+        let mut lent = Buffer::from_owner(&machine, owner, 1).unwrap();
+        let theirs = same(&lent);
+        Buffer::exclusive(&mut lent).unwrap().host_bytes_mut().unwrap()[0] = 2;
+        assert_ne!(same(&lent), theirs, "what is changed is a copy");
+        assert!(same(&Buffer::from_bytes(&machine, &[]).unwrap()).is_some());
+    }
 }

@@ -253,6 +253,9 @@ fn fmod(x1: Arr, x2: Arr) -> PyResult<PyArray> {
         if rest.dtype().is_float() {
             return x1.abs().remainder(x2.abs()).copysign(x1);
         }
+        if !rest.dtype().is_signed_int() {
+            return rest;
+        }
         let differ = match x1.dtype() == x2.dtype() && x1.dtype().is_int() {
             true => x1.bitwise_xor(x2).less(0),
             false => x1.less(0).not_equal(x2.less(0)),
