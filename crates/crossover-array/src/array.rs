@@ -262,16 +262,7 @@ impl Array {
     #[track_caller]
     pub fn eval_if_small(&self) -> Option<Result<()>> {
         let _asked = trace::asked(Location::caller());
-        let computed = Runtime::with_current(|runtime| {
-            // The cell's lock comes before that of a node everywhere, and nothing is called meanwhile that could want it.
-            let version = self.cell.version.lock();
-            eval::node_at_once(&version, runtime)
-        });
-        match computed {
-            // The operands go here, where no lock is held: their memory may be somebody's who wants to know.
-            Some(_operands) => Some(Ok(())),
-            None => eval::node_if_small(&self.version()),
-        }
+        eval::node_if_small(&self.version())
     }
 
     /// The same elements as they are now: what is assigned to one of the two does not show in the other. Nothing is computed or copied.

@@ -16,7 +16,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::{
     Error, Result, blame, few, interrupt,
-    node::{Arg, Args, Node, State, Turn},
+    node::{Arg, Node, State, Turn},
     runtime::Runtime,
 };
 
@@ -69,33 +69,9 @@ pub(crate) fn node_for(target: &Arc<Node>, wanted: Wanted) -> Result<Arc<Buffer>
 /// Bytes that operations read and write at most to be computed in no more time than some calls take.
 pub(crate) const SMALL: usize = 64 << 10;
 
-/// Evaluates a node if nothing is left to compute, or one known operation on few elements that lie on a machine which is nothing but a host: the
-/// operands that are needed no more. `None`, with nothing done, if it is anything else.
-///
-/// Calls nothing of anybody's, so that the lock of the array that shows the node may be held.
-pub(crate) fn node_at_once(target: &Arc<Node>, runtime: &Runtime) -> Option<Args> {
-    // Of a number nothing is left to compute: its bytes are made for whoever wants them.
-    if target.is_ready() || target.is_number() {
-        return Some(Args::new());
-    }
-    // Whoever watches has more to do than this.
-    if !target.is_pending() || trace::is_watched() || !runtime.machine().is_host_only() {
-        return None;
-    }
-    let written = target.ty.shape.size() * target.ty.dtype.size();
-    if written > SMALL {
-        return None;
-    }
-    if target.is_pending_zeros() {
-        let buffer = Buffer::from_fill(runtime.machine(), written, |to| to.fill(0)).ok()?;
-        target.finish(State::Ready(buffer));
-        return Some(Args::new());
-    }
-    few::at_once(target, runtime)
-}
-
 /// Evaluates a node if that is a few operations on few elements, whose plan is known. `None`, with nothing done, if it is not.
 pub(crate) fn node_if_small(target: &Arc<Node>) -> Option<Result<()>> {
+    // Of a number nothing is left to compute: its bytes are made for whoever wants them.
     if target.is_ready() || target.is_number() {
         return Some(Ok(()));
     }
@@ -108,6 +84,9 @@ pub(crate) fn node_if_small(target: &Arc<Node>) -> Option<Result<()>> {
     }
     Runtime::with_current(|runtime| {
         let written = target.ty.shape.size() * target.ty.dtype.size();
+        if written <= SMALL && target.is_pending_zeros() {
+            return zeros(target, written, runtime);
+        }
         let mut reads = few::Reads::default();
         let (prepared, light) = few::known(target, runtime, &mut reads)?;
         let read: usize = reads.inputs.iter().map(|input| input.bytes()).sum();
@@ -124,6 +103,21 @@ pub(crate) fn node_if_small(target: &Arc<Node>) -> Option<Result<()>> {
             }
             Err(error) => Some(Err(blame::locate(error, &[target], runtime))),
         }
+    })
+}
+
+/// Evaluates a node of zeros on a machine that is a host alone: nothing has to be planned for that.
+fn zeros(target: &Arc<Node>, bytes: usize, runtime: &Runtime) -> Option<Result<()>> {
+    if !runtime.machine().is_host_only() {
+        return None;
+    }
+    let made = Buffer::from_fill(runtime.machine(), bytes, |to| to.fill(0));
+    Some(match made {
+        Ok(buffer) => {
+            target.finish(State::Ready(buffer));
+            Ok(())
+        }
+        Err(error) => Err(Error::new(error, target.location)),
     })
 }
 

@@ -13,11 +13,10 @@ use crossover_core::{
     DType, Scalar,
     graph::{Op, Type},
 };
-use crossover_runtime::{Buffer, Machine, Prepared, Wanted};
+use crossover_runtime::{Buffer, Machine, Prepared};
 use smallvec::SmallVec;
 
 use crate::{
-    eval::SMALL,
     node::{Arg, Args, Node, State, Turn},
     runtime::Runtime,
 };
@@ -166,7 +165,7 @@ pub(crate) fn known(
             return None;
         }
         match outline.steps.as_slice() {
-            [step] => single(&target.state(), &target.ty, step, outline, runtime.machine(), reads)?,
+            [step] => single(target, step, outline, runtime.machine(), reads)?,
             steps => {
                 let mut walk = Walk::new(runtime.machine(), Against::Known(outline), reads);
                 walk.visit(target, false)?;
@@ -181,37 +180,6 @@ pub(crate) fn known(
     found.ok().flatten()
 }
 
-/// Computes a node that is one known elementwise operation or reduction of few elements, on a machine that is a host alone: most of all that code
-/// which looks at values call by call computes. Returns the operands that it needs no more; `None`, with nothing done, for anything else.
-///
-/// Alone here a lock is held while something runs, the node's own, so that it is taken once instead of twice. That takes a few microseconds and
-/// cannot wait for anybody who waits for this node: a kernel of the host knows no nodes, such an operation calls nothing of a user's, whoever
-/// watches is excluded by the caller, and locks of operands, which are older, are taken in the usual order.
-pub(crate) fn at_once(target: &Arc<Node>, runtime: &Runtime) -> Option<Args> {
-    let computed = KNOWN.try_with(|known| {
-        let known = known.borrow();
-        let Known { outline, prepared } = known.get(place(target))?.as_ref()?;
-        let [step] = outline.steps.as_slice() else { return None };
-        if outline.executor != runtime.executor().id() || !is_light(&step.op) {
-            return None;
-        }
-        let state = target.state();
-        let mut reads = Reads::default();
-        single(&state, &target.ty, step, outline, runtime.machine(), &mut reads)?;
-        let read: usize = reads.inputs.iter().map(|input| input.bytes()).sum();
-        if read + target.ty.shape.size() * target.ty.dtype.size() > SMALL {
-            return None;
-        }
-        let (prepared, placement) = (prepared.upgrade()?, runtime.placement().ok()?);
-        let executor = runtime.executor();
-        let ran = executor.run_for(placement, Wanted::Anywhere, &prepared, &reads.inputs, &reads.scalars);
-        // An error is found again, and said, by the usual way.
-        let buffer = ran.ok()?.into_iter().next()?;
-        Some(target.finish_locked(state, State::Ready(buffer)))
-    });
-    computed.ok().flatten()
-}
-
 fn place(target: &Node) -> usize {
     target.outline() as usize % PLACES
 }
@@ -219,15 +187,15 @@ fn place(target: &Node) -> usize {
 /// Whether a node is one known operation on operands that are there: what a walk would find, by a shorter way.
 #[inline]
 fn single(
-    state: &State,
-    ty: &Type,
+    target: &Node,
     step: &Step,
     outline: &Outline,
     machine: &Arc<Machine>,
     reads: &mut Reads,
 ) -> Option<()> {
-    let State::Pending { op, args } = state else { return None };
-    if step.op != *op || step.ty != *ty || step.operands.len() != args.len() {
+    let state = target.state();
+    let State::Pending { op, args } = &*state else { return None };
+    if step.op != *op || step.ty != target.ty || step.operands.len() != args.len() {
         return None;
     }
     for (at, (operand, arg)) in step.operands.iter().zip(args).enumerate() {
@@ -278,7 +246,7 @@ pub(crate) fn remember(
     let prepared = Arc::downgrade(prepared);
     // On a thread that ends nothing is worth remembering.
     let _ = KNOWN.try_with(|known| {
-        let Ok(mut known) = known.try_borrow_mut() else { return };
+        let mut known = known.borrow_mut();
         if known.is_empty() {
             known.resize_with(PLACES, || None);
         }

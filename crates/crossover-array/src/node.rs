@@ -2,8 +2,7 @@
 //!
 //! A node is pending (an operation and its operands), a host scalar, ready (a buffer) or failed. It changes once,
 //! from pending to ready or failed, and then lets go of its operands. Two threads may evaluate the same node at
-//! the same time: both compute the same bits, and the first result stays. No lock is held while anything runs that could
-//! wait for one; what that leaves is in [`few::at_once`](crate::few::at_once).
+//! the same time: both compute the same bits, and the first result stays. No lock is held while anything runs.
 
 use std::{
     hash::{Hash, Hasher},
@@ -261,19 +260,6 @@ impl Node {
         };
         if let State::Pending { args, .. } = former {
             release(args);
-        }
-    }
-
-    /// As [`finish`](Node::finish), for whoever has the lock and has seen that the node is pending: the operands that are needed no more. They are to
-    /// be dropped when no lock is held any longer, since the last of them may belong to somebody who wants to know.
-    pub fn finish_locked(&self, mut state: MutexGuard<'_, State>, result: State) -> Args {
-        self.set_weight(0);
-        self.kind.store(result.kind(), Ordering::Release);
-        let former = std::mem::replace(&mut *state, result);
-        drop(state);
-        match former {
-            State::Pending { args, .. } => args,
-            _ => Args::new(),
         }
     }
 
