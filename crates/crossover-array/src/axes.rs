@@ -121,7 +121,9 @@ macro_rules! from_lists {
 
         impl From<&[$int]> for Axes {
             fn from(axes: &[$int]) -> Axes {
-                Axes { axes: axes.iter().map(|&axis| axis as i64).collect(), keepdims: false }
+                // An axis beyond i64 is none of any array, and neither is i64::MAX.
+                let axes = axes.iter().map(|&axis| i64::try_from(axis).unwrap_or(i64::MAX));
+                Axes { axes: axes.collect(), keepdims: false }
             }
         }
 

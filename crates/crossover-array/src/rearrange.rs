@@ -200,7 +200,12 @@ impl Array {
             indices.push(Index::from(at));
             self.slice(indices)
         };
-        Ok((0..self.shape()[axis]).map(entry).collect())
+        let count = self.shape()[axis];
+        // Each is an array and a window.
+        let bytes = count.saturating_mul(size_of::<Array>() + size_of::<crossover_core::Layout>());
+        let runtime = crate::runtime::Runtime::current();
+        runtime.machine().admit(bytes).map_err(|e| Error::new(e, location))?;
+        Ok((0..count).map(entry).collect())
     }
 
     /// Arrays spread to the shape that all of them broadcast to. Views.

@@ -205,7 +205,7 @@ impl Selection {
         };
         let target = part(&rest);
         check_writable(&view).map_err(wrap)?;
-        let offsets = self.offsets(&view)?;
+        let offsets = self.offsets(&view, location)?;
         let (before, after) = target.shape.dims().split_at(self.place.min(target.shape.rank()));
         let whole: Shape = before.iter().chain(self.common.iter()).chain(after).copied().collect();
         let (buffer, layout) = value.contents()?;
@@ -227,8 +227,9 @@ impl Selection {
     }
 
     /// For every index of the common shape, in row-major order, how far into the view it points, in elements.
-    fn offsets(&self, view: &Layout) -> Result<Vec<isize>> {
-        let mut offsets = vec![0isize; self.common.size()];
+    fn offsets(&self, view: &Layout, location: &'static Location<'static>) -> Result<Vec<isize>> {
+        let mut offsets = convert::room(self.common.size()).map_err(|e| Error::new(e, location))?;
+        offsets.resize(self.common.size(), 0isize);
         for (axis, at) in &self.indexed {
             let (length, stride) = (view.shape[*axis] as i64, view.strides[*axis]);
             let values = at.astype(DType::I64).broadcast_to(self.common.clone()).to_vec::<i64>()?;

@@ -21,6 +21,7 @@ mod shape;
 
 pub use dtype::{DType, DTypeSet, Kind};
 pub use error::{Error, Result};
+pub use graph::lexer::printable;
 pub use graph::{Graph, NodeId};
 pub use layout::{Layout, Positions, Span};
 pub use scalar::{Element, Number, Scalar};

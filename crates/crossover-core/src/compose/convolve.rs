@@ -52,7 +52,8 @@ pub fn convolve<B: Build>(
     let (x, kernel) = (widened(b, &x)?, widened(b, &kernel)?);
     let zeros = boundary == Boundary::Fill && matches!(fill, Number::Int(0) | Number::Float(0.0));
     let (n, k) = (b.ty(&x).shape, b.ty(&kernel).shape);
-    let fits = n.rank() == k.rank() && n.rank() > 0 && n.size() * k.size() > 0;
+    let holds = mode != ConvolveMode::Valid || n.iter().zip(k.iter()).all(|(n, k)| k <= n);
+    let fits = n.rank() == k.rank() && n.rank() > 0 && n.size() > 0 && k.size() > 0 && holds;
     let wanted = match method {
         ConvolveMethod::Direct => false,
         ConvolveMethod::Auto => {
@@ -124,15 +125,18 @@ pub fn fft_pays(n: &Shape, k: &Shape, mode: ConvolveMode, complex: bool) -> bool
 
 /// The next length from `n` on whose only prime factors are 2, 3 and 5.
 pub fn quick_length(n: usize) -> usize {
-    let smooth = |mut m: usize| {
-        for p in [2, 3, 5] {
-            while m.is_multiple_of(p) {
-                m /= p;
-            }
+    let wanted = n.max(1) as u128;
+    let mut best = wanted.next_power_of_two();
+    let mut fives = 1;
+    while fives < best {
+        let mut odd = fives;
+        while odd < best {
+            best = best.min(odd * wanted.div_ceil(odd).next_power_of_two());
+            odd *= 3;
         }
-        m == 1
-    };
-    (n.max(1)..).find(|&m| smooth(m)).unwrap_or(n)
+        fives *= 5;
+    }
+    usize::try_from(best).unwrap_or(n)
 }
 
 fn transformed<B: Build>(b: &mut B, x: &B::Value, kernel: &B::Value, mode: ConvolveMode) -> Result<B::Value> {
@@ -161,4 +165,26 @@ fn transformed<B: Build>(b: &mut B, x: &B::Value, kernel: &B::Value, mode: Convo
         value = part(b, &value, axis, k - 1 - before, length)?;
     }
     Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quick_lengths_have_small_factors_and_are_found_at_once() {
+        let smooth = |mut m: usize| {
+            for p in [2, 3, 5] {
+                while m.is_multiple_of(p) {
+                    m /= p;
+                }
+            }
+            m == 1
+        };
+        for n in 0..5000 {
+            assert_eq!(quick_length(n), (n.max(1)..).find(|&m| smooth(m)).unwrap(), "{n}");
+        }
+        let far = quick_length((1 << 59) + 1);
+        assert!(far > 1 << 59 && far < (1 << 59) / 100 * 101 && smooth(far), "{far}");
+    }
 }

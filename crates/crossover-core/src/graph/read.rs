@@ -435,6 +435,19 @@ const LINALG: [&str; 12] = [
     "svdvals",
 ];
 
+/// Functions of arrays that are several operations of a graph, and where to see which.
+const COMPOSITIONS: [(&str, &str); 9] = [
+    ("layer_norm", "docs/graphs/layer_norm.graph writes it out"),
+    ("linear", "docs/graphs/linear_gelu.graph has one"),
+    ("log_softmax", "the `log` of what docs/graphs/softmax.graph writes out"),
+    ("mean", "a `sum` and a `divide`, as in docs/graphs/layer_norm.graph"),
+    ("rms_norm", "docs/graphs/layer_norm.graph without its mean"),
+    ("softmax", "docs/graphs/softmax.graph writes it out"),
+    ("standardise", "docs/graphs/standardise.graph writes it out"),
+    ("std", "the `sqrt` of the variance, as in docs/graphs/layer_norm.graph"),
+    ("var", "a `sum` of squares and a `divide`, as in docs/graphs/layer_norm.graph"),
+];
+
 /// What to say about a name that no op has.
 fn unknown(word: &str) -> String {
     let names = MapOp::ALL.iter().map(|op| op.name());
@@ -445,6 +458,9 @@ fn unknown(word: &str) -> String {
         .map(|name| (distance(word, name), name))
         .min()
         .filter(|(d, name)| *d <= name.len().div_ceil(3));
+    if let Some((_, parts)) = COMPOSITIONS.iter().find(|(name, _)| *name == word) {
+        return format!("`{word}` is not one operation but several: {parts}");
+    }
     match nearest {
         Some((_, name)) => format!("there is no operation `{}`; did you mean `{name}`?", excerpt(word)),
         None => format!("there is no operation `{}`", excerpt(word)),
