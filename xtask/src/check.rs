@@ -4,7 +4,9 @@ use anyhow::Result;
 use clap::ValueEnum;
 
 use crate::step::{self, Finding};
-use crate::{banned, deps, doc_examples, hrr, package, paint, performance, reference, regret, sizes, vector, workspace};
+use crate::{
+    banned, deps, doc_examples, hrr, package, paint, performance, reference, regret, sizes, vector, workspace,
+};
 
 /// Judge the code without running it: format, lints, layering, sizes, vectorisation.
 ///

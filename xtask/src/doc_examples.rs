@@ -15,7 +15,8 @@ const MOST: usize = 27;
 /// The facade, whose list of names says what is exported.
 const FACADE: &str = "crates/crossover/src/lib.rs";
 /// Where exported items are defined; of a name that two crates have, the first one's is exported.
-const CRATES: [&str; 5] = ["crossover-array", "crossover-core", "crossover-runtime", "crossover-cpu", "crossover-cuda"];
+const CRATES: [&str; 5] =
+    ["crossover-array", "crossover-core", "crossover-runtime", "crossover-cpu", "crossover-cuda"];
 /// What needs no example, each with why; a type stands for its methods.
 const ALLOWED: [(&str, &str); 5] = [
     ("Arrays", "an alias"),
@@ -87,9 +88,15 @@ fn judge(shown: usize, lacking: &BTreeMap<String, Vec<String>>) -> Finding {
         offences = lacking.iter().map(|(path, names)| format!("{path}: {}", names.join(", "))).collect();
         offences.push(format!("{count} items lack an example, at most {MOST}"));
     } else if count < MOST {
-        offences.push(format!("{count} items lack an example: lower MOST in xtask/src/doc_examples.rs from {MOST}"));
+        offences.push(format!(
+            "{count} items lack an example: lower MOST in xtask/src/doc_examples.rs from {MOST}"
+        ));
     }
-    Finding::judge(&offences, format!("{shown} items have an example, {count} have none"), "add a short example that runs")
+    Finding::judge(
+        &offences,
+        format!("{shown} items have an example, {count} have none"),
+        "add a short example that runs",
+    )
 }
 
 /// The names in the facade's `pub use crossover_array::{…}`.
@@ -101,7 +108,8 @@ fn exported(facade: &str) -> BTreeSet<String> {
 
 fn is_shown(item: &Item, beside: &[Item]) -> bool {
     let Some((owner, method)) = item.name.split_once("::") else { return item.has_example() };
-    let named = |text: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == method);
+    let named =
+        |text: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == method);
     item.has_example() || beside.iter().any(|i| i.name == owner && i.has_example() && named(&code(&i.doc)))
 }
 
@@ -183,7 +191,8 @@ mod tests {
 
     #[test]
     fn the_facade_lists_names() {
-        let names = exported("pub use crossover_array::{\n    Alert, Array,\n    fft,\n};\npub use other::X;");
+        let names =
+            exported("pub use crossover_array::{\n    Alert, Array,\n    fft,\n};\npub use other::X;");
         assert_eq!(names.into_iter().collect::<Vec<_>>(), ["Alert", "Array", "fft"]);
     }
 }

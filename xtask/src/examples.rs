@@ -60,7 +60,12 @@ pub fn run(notices: &mut Vec<String>) -> Result<Tally> {
             _ if package == PACKAGE => &How::With(&[]),
             Some((_, how)) => how,
             None => {
-                count(&mut tally, &format!("example {name}"), false, "xtask/src/examples.rs does not say how it is run");
+                count(
+                    &mut tally,
+                    &format!("example {name}"),
+                    false,
+                    "xtask/src/examples.rs does not say how it is run",
+                );
                 continue;
             }
         };
@@ -105,7 +110,8 @@ pub fn run(notices: &mut Vec<String>) -> Result<Tally> {
 /// Every example with its crate.
 fn named(packages: &[Package]) -> impl Iterator<Item = (&str, &str)> {
     packages.iter().flat_map(|package| {
-        let examples = package.targets.iter().filter(|target| target.kind.iter().any(|kind| kind == "example"));
+        let examples =
+            package.targets.iter().filter(|target| target.kind.iter().any(|kind| kind == "example"));
         examples.map(|target| (package.name.as_str(), target.name.as_str()))
     })
 }
@@ -127,8 +133,10 @@ mod tests {
     #[test]
     fn how_every_example_is_run_is_said_once() {
         let metadata = Metadata::read().expect("cargo describes the workspace");
-        let mut elsewhere: Vec<&str> =
-            named(&metadata.packages).filter(|(package, _)| *package != PACKAGE).map(|(_, name)| name).collect();
+        let mut elsewhere: Vec<&str> = named(&metadata.packages)
+            .filter(|(package, _)| *package != PACKAGE)
+            .map(|(_, name)| name)
+            .collect();
         elsewhere.sort_unstable();
         assert_eq!(elsewhere, OTHERS.map(|(name, _)| name));
     }

@@ -88,7 +88,8 @@ impl Array {
             Err(error) => return Array::wrong(error, location),
         };
         if mask.ndim() == 0 {
-            let what = "a mask without axes chooses no entries; get takes everything or nothing by it".to_string();
+            let what =
+                "a mask without axes chooses no entries; get takes everything or nothing by it".to_string();
             return Array::wrong(CoreError::Value { op: "compress", what }, location);
         }
         let first = self.move_axis(axis as i64, 0);

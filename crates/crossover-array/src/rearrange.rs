@@ -294,9 +294,13 @@ fn moved_order(shape: &Shape, from: &[i64], to: &[i64]) -> crossover_core::Resul
     // Each is there, and none twice; the order is the caller's.
     shape.axes(op, from)?;
     shape.axes(op, to)?;
-    let resolved = |axes: &[i64]| axes.iter().map(|&axis| shape.axis(op, axis)).collect::<Result<Vec<_>, _>>();
+    let resolved =
+        |axes: &[i64]| axes.iter().map(|&axis| shape.axis(op, axis)).collect::<Result<Vec<_>, _>>();
     let (from, to) = (resolved(from)?, resolved(to)?);
     let mut others = (0..shape.rank()).filter(|axis| !from.contains(axis));
     let place = |at| to.iter().position(|&place| place == at).map(|i| from[i]);
-    Ok((0..shape.rank()).filter_map(|at| place(at).or_else(|| others.next())).map(|axis| axis as i64).collect())
+    Ok((0..shape.rank())
+        .filter_map(|at| place(at).or_else(|| others.next()))
+        .map(|axis| axis as i64)
+        .collect())
 }

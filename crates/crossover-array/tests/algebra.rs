@@ -335,12 +335,18 @@ fn integers_through_transforms_are_those_of_the_direct_way() -> Result<()> {
         let transformed = signal::convolve_with(&x, &k, options().method(Method::Fft));
         assert!(transformed.explain()?.contains("Call rfft"));
         assert_eq!(transformed.dtype(), dtype);
-        assert_eq!(transformed.astype(DType::I64).to_vec::<i64>()?, direct.astype(DType::I64).to_vec::<i64>()?);
+        assert_eq!(
+            transformed.astype(DType::I64).to_vec::<i64>()?,
+            direct.astype(DType::I64).to_vec::<i64>()?
+        );
     }
     let (x, k) = (Array::from([1i32, 2, 3]), Array::from([4i32, 5, 6]));
     assert_eq!(signal::convolve(&x, &k).to_vec::<i32>()?, [4, 13, 28, 27, 18]);
     let error = signal::convolve_with(&x, &k, options().method(Method::Fft)).check().unwrap_err().to_string();
-    assert!(error.contains("elements of i32 may be off by") && error.contains("use the direct method"), "{error}");
+    assert!(
+        error.contains("elements of i32 may be off by") && error.contains("use the direct method"),
+        "{error}"
+    );
     Ok(())
 }
 

@@ -47,14 +47,18 @@ fn counts(start: Number, step: Number, length: usize, dtype: DType) -> Result<()
         Number::Int(value) => Ok(value),
         Number::Bool(value) => Ok(value.into()),
         Number::Float(value) | Number::Complex(value, _) if value.fract() == 0.0 => Ok(value as i128),
-        Number::Float(value) | Number::Complex(value, _) => {
-            Err(wrong(format!("{name} is {value}, which is no {dtype}; count in f64 and convert with astype")))
-        }
+        Number::Float(value) | Number::Complex(value, _) => Err(wrong(format!(
+            "{name} is {value}, which is no {dtype}; count in f64 and convert with astype"
+        ))),
     };
     let (start, step) = (whole("start", start)?, whole("step", step)?);
     let Some(steps) = length.checked_sub(1) else { return Ok(()) };
     for element in [start, start.saturating_add(step.saturating_mul(steps as i128))] {
-        let fits = if dtype == DType::Bool { (0..2).contains(&element) } else { !Number::Int(element).overflows(dtype) };
+        let fits = if dtype == DType::Bool {
+            (0..2).contains(&element)
+        } else {
+            !Number::Int(element).overflows(dtype)
+        };
         if !fits {
             return Err(wrong(format!("{element} occurs, which does not fit into {dtype}")));
         }
@@ -104,7 +108,8 @@ pub fn linspace<B: Build>(
     };
     for end in [start, last] {
         let whole = end.floor();
-        if dtype.is_int() && count > 0 && (!whole.is_finite() || Number::Int(whole as i128).overflows(dtype)) {
+        if dtype.is_int() && count > 0 && (!whole.is_finite() || Number::Int(whole as i128).overflows(dtype))
+        {
             let what = format!("{end} occurs, which does not fit into {dtype}");
             return Err(Error::Value { op: "linspace", what });
         }

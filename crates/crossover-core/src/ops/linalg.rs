@@ -108,8 +108,12 @@ impl LinalgOp {
     /// What it gives, in a sentence.
     pub const fn doc(self) -> &'static str {
         match self {
-            LinalgOp::Cholesky { upper: false } => "The lower triangular L with A = L·Lᴴ, from the lower triangle.",
-            LinalgOp::Cholesky { upper: true } => "The upper triangular Lᴴ with A = L·Lᴴ, from the upper triangle.",
+            LinalgOp::Cholesky { upper: false } => {
+                "The lower triangular L with A = L·Lᴴ, from the lower triangle."
+            }
+            LinalgOp::Cholesky { upper: true } => {
+                "The upper triangular Lᴴ with A = L·Lᴴ, from the upper triangle."
+            }
             LinalgOp::Det => "The determinant.",
             LinalgOp::Eig => "Eigenvalues and right eigenvectors, complex: n numbers, then n×n.",
             LinalgOp::EigVals => "Eigenvalues, complex.",

@@ -59,7 +59,8 @@ fn frequencies(dice: &mut Dice, make: fn(usize, f64) -> Array) -> Case {
 
 /// Evenly spaced numbers of a dtype; integers are rounded down.
 fn spaced(dice: &mut Dice, endpoint: bool) -> Case {
-    let (count, dtype) = (dice.below(40), if dice.once_in(2) { dice.pick(&FLOATS) } else { dice.pick(&INTEGERS) });
+    let (count, dtype) =
+        (dice.below(40), if dice.once_in(2) { dice.pick(&FLOATS) } else { dice.pick(&INTEGERS) });
     let least = if dtype.is_unsigned_int() { 0 } else { -24 };
     let mut end = || dice.between(least, 24) as f64 / if dtype.is_float() { 3.0 } else { 2.0 };
     let (start, stop) = (end(), end());
