@@ -1,4 +1,4 @@
-"""The group `functions`: every elementwise function and reduction by itself, small and large, f32 and f64.
+"""The group `functions`: every elementwise function and reduction by itself, small and large, f32 and f64 or what it is for.
 
 One table for the references and for the peers' forms. Ours must reach 0.8 of the best peer in each.
 """
@@ -9,18 +9,21 @@ from typing import Callable
 import numpy as np
 
 SIZES = {"1e3": 1_000, "1e6": 1_000_000}
-DTYPES = {"f32": np.float32, "f64": np.float64}
+DTYPES = {"f32": np.float32, "f64": np.float64, "i64": np.int64, "bool": np.bool_, "c128": np.complex128}
+FLOATS = ("f32", "f64")
+NUMBERS = ("f32", "f64", "i64")
 RATIO_BAR = 0.8
+OPERANDS = ("x", "y", "z")
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function of one or two operands, evenly random between two numbers."""
+    """A function of one to three operands, evenly random between two numbers."""
 
     name: str
     low: float
     high: float
-    # In float64, from the operands.
+    # From the operands, floats as float64.
     truth: Callable
     numpy: Callable | None
     # The name of PyTorch's function, or a function of the module.
@@ -30,12 +33,34 @@ class Function:
     reduces: bool = False
     # Other operands than evenly random ones: from a generator and a size.
     make: Callable | None = None
+    dtypes: tuple = FLOATS
+    # Bytes of an element of the result, where they are not those of the operands.
+    result: int | None = None
 
 
 def exact_factors(rng, size):
     """Signs, and a few factors of two: every product of them is exact, in any order."""
     exponents = rng.integers(-1, 2, size) * (rng.random(size) < 5e-4)
     return rng.choice([-1.0, 1.0], size) * np.exp2(exponents)
+
+
+def few(rng, size):
+    """Few different numbers, so that many are equal."""
+    return rng.integers(-2, 3, size).astype(np.float64)
+
+
+def one_at_the_end(rng, size):
+    """What has to be looked at from the first to the last element before anything is found."""
+    return np.arange(size) == size - 1
+
+
+def none_missing(rng, size):
+    return np.ones(size)
+
+
+def with_gaps(rng, size):
+    """Numbers with NaN and infinities among them."""
+    return rng.choice([1.5, -2.0, 3.0, np.nan, np.inf, -np.inf], size)
 
 
 def erf(x):
@@ -62,6 +87,28 @@ def same(name, low, high, torch=None, **more):
     """A function that NumPy and PyTorch both have, under its own name where none is given."""
     function = getattr(np, name)
     return Function(name, low, high, function, function, torch or name, **more)
+
+
+def compared(name, torch):
+    function = getattr(np, name)
+    return Function(name, -9, 9, function, function, torch, operands=2, make=few, dtypes=NUMBERS, result=1)
+
+
+def predicate(name):
+    return same(name, -9, 9, make=with_gaps, result=1)
+
+
+def of_bits(name, torch=None, **more):
+    """Whole numbers of any size, and truth values."""
+    return same(name, -(2.0**62), 2.0**62, torch, dtypes=more.pop("dtypes", ("i64", "bool")), **more)
+
+
+def of_truth(name, **more):
+    return same(name, -9, 9, dtypes=("bool",), result=1, **more)
+
+
+def part(name, numpy, torch):
+    return Function(name, -9, 9, numpy, numpy, torch, dtypes=("c128",), result=None if name == "conj" else 8)
 
 
 FUNCTIONS = [
@@ -125,6 +172,42 @@ FUNCTIONS = [
     Function("var", -9, 9, np.var, np.var, lambda torch: lambda x: torch.var(x, correction=0), reduces=True),
     Function("std", -9, 9, np.std, np.std, lambda torch: lambda x: torch.std(x, correction=0), reduces=True),
     Function("logsumexp", -9, 9, lambda x: np.log(np.sum(np.exp(x))), None, lambda torch: lambda x: torch.logsumexp(x, 0), reduces=True),
+    of_bits("bitwise_and", operands=2),
+    of_bits("bitwise_or", operands=2),
+    of_bits("bitwise_xor", operands=2),
+    of_bits("bitwise_invert", "bitwise_not"),
+    same("bitwise_left_shift", 0, 60, operands=2, dtypes=("i64",)),
+    same("bitwise_right_shift", 0, 60, operands=2, dtypes=("i64",)),
+    compared("equal", "eq"),
+    compared("not_equal", "ne"),
+    compared("less", "lt"),
+    compared("less_equal", "le"),
+    compared("greater", "gt"),
+    compared("greater_equal", "ge"),
+    of_truth("logical_and", operands=2),
+    of_truth("logical_or", operands=2),
+    of_truth("logical_xor", operands=2),
+    of_truth("logical_not"),
+    predicate("isfinite"),
+    predicate("isinf"),
+    predicate("isnan"),
+    predicate("signbit"),
+    Function("fma", -9, 9, lambda x, y, z: x * y + z, lambda x, y, z: x * y + z, lambda torch: lambda x, y, z: torch.addcmul(z, x, y), operands=3),
+    Function("clip", -9, 9, lambda x: np.clip(x, -3, 3), lambda x: np.clip(x, -3, 3), lambda torch: lambda x: torch.clamp(x, -3, 3), dtypes=NUMBERS),
+    Function("relu", -9, 9, lambda x: np.maximum(x, 0), lambda x: np.maximum(x, 0), "relu"),
+    part("conj", np.conj, "conj_physical"),
+    # Copies: a view of one part computes nothing.
+    part("real", lambda x: x.real.copy(), lambda torch: lambda x: x.real.clone()),
+    part("imag", lambda x: x.imag.copy(), lambda torch: lambda x: x.imag.clone()),
+    part("modulus", np.abs, "abs"),
+    Function("all", -1, 1, np.all, np.all, "all", reduces=True, make=none_missing, dtypes=("bool",)),
+    Function("any", -1, 1, np.any, np.any, "any", reduces=True, make=one_at_the_end, dtypes=("bool",)),
+    Function("argmax", -9e3, 9e3, np.argmax, np.argmax, "argmax", reduces=True, dtypes=NUMBERS),
+    Function("argmin", -9e3, 9e3, np.argmin, np.argmin, "argmin", reduces=True, dtypes=NUMBERS),
+    Function("count_nonzero", -9, 9, np.count_nonzero, np.count_nonzero, "count_nonzero", reduces=True, dtypes=NUMBERS + ("bool",)),
+    Function("vector_norm", -9, 9, np.linalg.norm, np.linalg.norm, lambda torch: torch.linalg.vector_norm, reduces=True),
+    Function("cumulative_prod", -2, 2, np.cumprod, np.cumprod, lambda torch: lambda x: torch.cumprod(x, 0), make=exact_factors),
+    Function("diff", -9, 9, np.diff, np.diff, "diff", dtypes=NUMBERS),
     Function("cumulative_sum", 0, 1, np.cumsum, np.cumsum, lambda torch: lambda x: torch.cumsum(x, 0)),
 ]
 
@@ -132,7 +215,8 @@ FUNCTIONS = [
 def cases():
     """Every function with a dtype and a size: name, function, dtype, elements."""
     for function in FUNCTIONS:
-        for dtype_name, dtype in DTYPES.items():
+        for dtype_name in function.dtypes:
+            dtype = DTYPES[dtype_name]
             for size_name, size in SIZES.items():
                 yield f"{function.name}_{dtype_name}_{size_name}", function, dtype, size
 
@@ -140,16 +224,19 @@ def cases():
 def inputs(function, dtype, size):
     """What the operands are made of."""
 
-    def make(rng):
-        names = ["x", "y"][: function.operands]
-        draw = function.make or (lambda rng, size: rng.uniform(function.low, function.high, size))
-        return {name: draw(rng, size).astype(dtype) for name in names}
+    draw = function.make or (lambda rng, size: rng.uniform(function.low, function.high, size))
 
-    return make
+    def one(rng):
+        if dtype == np.bool_ and function.make is None:
+            return rng.random(size) < 0.5
+        drawn = draw(rng, size)
+        return drawn + 1j * draw(rng, size) if dtype == np.complex128 else drawn.astype(dtype)
+
+    return lambda rng: {name: one(rng) for name in OPERANDS[: function.operands]}
 
 
 def values(arrays):
-    return [arrays[name] for name in ("x", "y") if name in arrays]
+    return [arrays[name] for name in OPERANDS if name in arrays]
 
 
 def with_numpy():
@@ -160,7 +247,7 @@ def with_numpy():
 
     def reusing(function):
         def make(i):
-            out = np.empty_like(i["x"])
+            out = np.empty_like(function(*values(i)))
             return {"out=": lambda: function(*values(i), out=out)}
 
         return make

@@ -362,9 +362,10 @@ def function_workload(name, function, dtype, size):
         name,
         f"{function.name} of {size_name} {np.dtype(dtype).name}",
         functions.inputs(function, dtype, size),
-        lambda a: function.truth(*(f64(x) for x in functions.values(a))),
+        # Whole numbers beyond 2^53 are no float64.
+        lambda a: np.asarray(function.truth(*(f64(x) if x.dtype.kind == "f" else x for x in functions.values(a)))),
         2e-5 if dtype == np.float32 else 1e-12,
-        item * size * (function.operands + (0 if function.reduces else 1)),
+        size * (item * function.operands + (0 if function.reduces else function.result or item)),
         ratio_bar=functions.RATIO_BAR,
         group="functions",
     )

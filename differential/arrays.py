@@ -75,9 +75,11 @@ def several(function):
 
 
 def linspace(judge, case, p):
-    dtype = DTYPES[p.get("dtype", "f64")]
-    want = np.linspace(p["start"], p["stop"], p["count"], dtype=np.float64)
+    dtype, endpoint = DTYPES[p.get("dtype", "f64")], p.get("endpoint", True)
     got = case.results[0]
+    if dtype.kind in "iu":
+        return judge.exact(got, np.linspace(p["start"], p["stop"], p["count"], endpoint, dtype=dtype))
+    want = np.linspace(p["start"], p["stop"], p["count"], endpoint, dtype=np.float64)
     judge.like(got, dtype, want.shape)
     # Two roundings: the step and the product; NumPy's own are as many.
     scale = max(abs(p["start"]), abs(p["stop"]))
@@ -197,6 +199,13 @@ def taken(judge, case, p):
     judge.bits(case.results[0], np.take(x, at.astype(np.int64), axis=p["axis"]))
 
 
+def taken_clipped(judge, case, p):
+    x, at = case.operands
+    # The largest of 64 bits without sign are no index of NumPy's.
+    at = np.minimum(at, np.iinfo(np.int64).max).astype(np.int64) if at.dtype == np.uint64 else at.astype(np.int64)
+    judge.bits(case.results[0], np.take(x, at, axis=p["axis"], mode="clip"))
+
+
 def taken_along(judge, case, p):
     x, at = case.operands
     judge.bits(case.results[0], np.take_along_axis(x, at.astype(np.int64), axis=p["axis"]))
@@ -236,8 +245,13 @@ def ordered(order, indices):
 def top_k(judge, case, p):
     x, k = case.operands[0], p["k"]
     wanted = np.take(descending(x, p["axis"]), np.arange(k), axis=p["axis"])
-    judge.exact(case.results[0], np.take_along_axis(x, wanted, p["axis"]))
-    judge.exact(case.results[1], wanted)
+    where = None
+    if is_complex(x.dtype):
+        lines = np.any(missing(x), axis=p["axis"], keepdims=True)
+        judge.note("complex_nan_order", np.count_nonzero(lines))
+        where = np.broadcast_to(~lines, wanted.shape)
+    judge.exact(case.results[0], np.take_along_axis(x, wanted, p["axis"]), where)
+    judge.exact(case.results[1], wanted, where)
 
 
 def searched(by):
@@ -283,7 +297,7 @@ def bincount(judge, case, p):
 
 def histogram(judge, case, p):
     x = case.operands[0]
-    counts, edges = np.histogram(x, p["bins"], (p["low"], p["high"]))
+    counts, edges = np.histogram(x, p["bins"], (p["low"], p["high"]) if "low" in p else None)
     judge.exact(case.results[0], counts.astype(np.int64))
     judge.exact(case.results[1], edges.astype(case.results[1].dtype), zeros=False)
 
@@ -316,6 +330,7 @@ PEERS = {
     "fftfreq": frequencies(np.fft.fftfreq),
     "full": made(lambda p: np.full(p["shape"], p["value"], dtype=DTYPES[p["dtype"]])),
     "linspace": linspace,
+    "linspace_before": linspace,
     "linspace_dtype": linspace,
     "ones_like": moved(lambda x, p: np.ones_like(x)),
     "rfftfreq": frequencies(np.fft.rfftfreq),
@@ -362,6 +377,7 @@ PEERS = {
     "set": assigned,
     "take": taken,
     "take_along_axis": taken_along,
+    "take_clipped": taken_clipped,
     "astype": astype,
     "clip": clip,
     "isfinite": computed(np.isfinite),
@@ -380,6 +396,7 @@ PEERS = {
     "bincount_weighted": bincount,
     "histogram": histogram,
     "histogram_edges": histogram_edges,
+    "histogram_of_range": histogram,
     "isin": isin,
     "searchsorted": searched(False),
     "searchsorted_by": searched(True),

@@ -18,6 +18,7 @@ import numpy as np
 import arrays
 import elementwise
 import frames
+import matrices
 import numeric
 from differences import DIFFERENCES
 from judge import Difference, Judge
@@ -27,7 +28,7 @@ SHOWN = 3  # differences per operation that are printed in full
 
 def checker(entry):
     """The side that knows an operation."""
-    for module in (elementwise, arrays, numeric):
+    for module in (elementwise, arrays, numeric, matrices):
         if entry["name"] in module.PEERS:
             return module.check
     raise SystemExit(f"differential: {entry['name']} has no counterpart in differential/*.py")

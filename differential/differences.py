@@ -26,7 +26,6 @@ DIFFERENCES = {
     "infinite_quotient": "floor_divide of or by an infinity is the floor of the quotient, as the Array API standard asks; NumPy gives NaN for an "
     "infinity over a number and -1 for a negative number over infinity",
     "complex_nan_order": "descending sorts put complex numbers with NaN last in the order they came; NumPy has no descending sort",
-    "mixed_sign_comparison": "i64 and u64 meet at f64 in comparisons too, as in arithmetic; NumPy has a rule of its own for this pair",
     "both_refuse": "both sides refuse the operands",
     "distinct_nan": "every NaN is distinct, as the Array API asks",
 }

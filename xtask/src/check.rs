@@ -4,7 +4,9 @@ use anyhow::Result;
 use clap::ValueEnum;
 
 use crate::step::{self, Finding};
-use crate::{banned, deps, hrr, package, paint, performance, reference, regret, sizes, vector, workspace};
+use crate::{
+    banned, deps, doc_examples, hrr, package, paint, performance, reference, regret, sizes, vector, workspace,
+};
 
 /// Judge the code without running it: format, lints, layering, sizes, vectorisation.
 ///
@@ -36,6 +38,8 @@ pub enum Step {
     Sizes,
     /// No placeholder or debugging macros
     Banned,
+    /// What crate `crossover` exports has examples in its documentation
+    ExamplesInDocs,
     /// Pages of figures say what the result files say
     Performance,
     /// The chart of placement says what the result files say
@@ -68,6 +72,7 @@ impl Step {
             Self::Deps => deps::check(),
             Self::Sizes => sizes::check(),
             Self::Banned => banned::check(),
+            Self::ExamplesInDocs => doc_examples::check(),
             Self::Performance => performance::check(),
             Self::Placement => regret::check(),
             Self::Hrr => hrr::check(),

@@ -10,6 +10,7 @@ mod bundle;
 mod check;
 mod deps;
 mod differential;
+mod doc_examples;
 mod examples;
 mod exports;
 mod fuzz;

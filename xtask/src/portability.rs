@@ -44,7 +44,7 @@ const TESTS: [&str; 8] = ["calls", "corpus", "edges", "fused", "golden", "invari
 
 /// Unit tests that start programs, and where they are: the emulator has one program, and knows no other of its processor.
 const STARTING: [(&str, &str); 2] = [
-    ("a_process_that_is_killed_leaves_a_state_that_opens", "crates/crossover-hrr/src/store/tests.rs"),
+    ("a_process_that_is_killed_leaves_a_state_that_opens", "crates/crossover-hrr/src/store/tests/killed.rs"),
     ("what_went_wrong_names_the_program", "crates/crossover-profile/src/bench/race.rs"),
 ];
 

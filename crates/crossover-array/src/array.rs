@@ -337,15 +337,18 @@ impl Array {
         let location = Location::caller();
         let _asked = trace::asked(location);
         let node = self.version();
+        let wrap = |e: crossover_runtime::Error| Error::new(e, location);
         // A large value that is still pending may come from a device in parts.
         if self.view.is_none()
             && self.dtype() == T::DTYPE
-            && let Some(mut out) = convert::fresh::<T>(self.size())
+            && self.size().saturating_mul(size_of::<T>()) >= convert::LARGE
+            && eval::comes_from_elsewhere(&node)
         {
+            let mut out = convert::zeros::<T>(self.size()).map_err(wrap)?;
             let bytes = convert::bytes_of_mut(&mut out);
             if let Some((buffer, written)) = eval::node_into(&node, bytes)? {
                 if !written {
-                    buffer.read_into(bytes).map_err(|e| Error::new(e, location))?;
+                    buffer.read_into(bytes).map_err(wrap)?;
                 }
                 return Ok(out);
             }
@@ -353,11 +356,11 @@ impl Array {
         let buffer = eval::node_for(&node, Wanted::OnHost)?;
         self.expect_dtype("to_vec", T::DTYPE, location)?;
         let whole = convert::read_whole(&buffer, self.view(), self.size());
-        if let Some(values) = whole.map_err(|e| Error::new(e, location))? {
+        if let Some(values) = whole.map_err(wrap)? {
             return Ok(values);
         }
-        let bytes = buffer.host_bytes().map_err(|e| Error::new(e, location))?;
-        Ok(convert::read(bytes, self.view(), self.size()))
+        let bytes = buffer.host_bytes().map_err(wrap)?;
+        convert::read(bytes, self.view(), self.size()).map_err(wrap)
     }
 
     /// The only element of an array that has one.

@@ -54,6 +54,17 @@ impl From<()> for Axes {
     }
 }
 
+/// How far elements move along axes: a number, or a list of one per axis.
+///
+/// ```
+/// # use crossover_array::Array;
+/// let x = Array::from([[1, 2], [3, 4]]);
+/// assert_eq!(x.roll([0, 1], [0, 1]).to_vec::<i32>()?, [2, 1, 4, 3]);
+/// # Ok::<(), crossover_array::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shifts(pub(crate) SmallVec<[i64; 4]>);
+
 /// A shape in which one length may be -1: whatever makes the number of elements right.
 ///
 /// ```
@@ -121,7 +132,33 @@ macro_rules! from_lists {
 
         impl From<&[$int]> for Axes {
             fn from(axes: &[$int]) -> Axes {
-                Axes { axes: axes.iter().map(|&axis| axis as i64).collect(), keepdims: false }
+                // An axis beyond i64 is none of any array, and neither is i64::MAX.
+                let axes = axes.iter().map(|&axis| i64::try_from(axis).unwrap_or(i64::MAX));
+                Axes { axes: axes.collect(), keepdims: false }
+            }
+        }
+
+        impl From<$int> for Shifts {
+            fn from(shift: $int) -> Shifts {
+                Shifts::from([shift])
+            }
+        }
+
+        impl<const N: usize> From<[$int; N]> for Shifts {
+            fn from(shifts: [$int; N]) -> Shifts {
+                Shifts::from(shifts.as_slice())
+            }
+        }
+
+        impl From<Vec<$int>> for Shifts {
+            fn from(shifts: Vec<$int>) -> Shifts {
+                Shifts::from(shifts.as_slice())
+            }
+        }
+
+        impl From<&[$int]> for Shifts {
+            fn from(shifts: &[$int]) -> Shifts {
+                Shifts(shifts.iter().map(|&shift| shift as i64).collect())
             }
         }
 

@@ -2,11 +2,23 @@
 #![allow(unsafe_code)]
 
 use crossover_core::{Element, Layout};
-use crossover_runtime::Buffer;
+use crossover_runtime::{Buffer, Result};
+
+use crate::runtime::Runtime;
+
+/// An empty vector with room for `count` values, if the host has it.
+pub(crate) fn room<T>(count: usize) -> Result<Vec<T>> {
+    let mut out = Vec::new();
+    // Little is there, and quickest asked for without asking first.
+    if count.saturating_mul(size_of::<T>()) < LARGE && out.try_reserve_exact(count).is_ok() {
+        return Ok(out);
+    }
+    Runtime::current().machine().room(count)
+}
 
 /// `size` elements in row-major order, through a layout where there is one.
-pub(crate) fn read<T: Element>(bytes: &[u8], layout: Option<&Layout>, size: usize) -> Vec<T> {
-    let mut out: Vec<T> = Vec::with_capacity(size);
+pub(crate) fn read<T: Element>(bytes: &[u8], layout: Option<&Layout>, size: usize) -> Result<Vec<T>> {
+    let mut out: Vec<T> = room(size)?;
     let from = bytes.as_ptr().cast::<T>();
     let limit = bytes.len() / size_of::<T>();
     let start = match layout {
@@ -24,7 +36,7 @@ pub(crate) fn read<T: Element>(bytes: &[u8], layout: Option<&Layout>, size: usiz
             }
             out.set_len(size);
         }
-        return out;
+        return Ok(out);
     }
     let layout = layout.expect("only a layout is not contiguous");
     assert!(layout.extent().1 <= limit, "a view lies inside its buffer");
@@ -37,23 +49,23 @@ pub(crate) fn read<T: Element>(bytes: &[u8], layout: Option<&Layout>, size: usiz
             at = at.wrapping_add(stride);
         }
     }
-    out
+    Ok(out)
 }
 
 /// Bytes from which contents are copied straight from where they are, by several threads.
-const LARGE: usize = 1 << 20;
+pub(crate) const LARGE: usize = 1 << 20;
 
 /// All elements of a large buffer, or `None` if it is small or the window shows only a part.
 pub(crate) fn read_whole<T: Element>(
     buffer: &Buffer,
     layout: Option<&Layout>,
     size: usize,
-) -> crossover_runtime::Result<Option<Vec<T>>> {
+) -> Result<Option<Vec<T>>> {
     let is_whole = layout.is_none_or(|layout| layout.offset == 0 && layout.is_contiguous());
     if buffer.bytes() < LARGE || !is_whole || size * size_of::<T>() != buffer.bytes() {
         return Ok(None);
     }
-    let Some(mut out) = fresh::<T>(size) else { return Ok(None) };
+    let mut out = zeros::<T>(size)?;
     buffer.read_into(bytes_of_mut(&mut out))?;
     Ok(Some(out))
 }
@@ -64,19 +76,27 @@ pub(crate) fn bytes_of_mut<T: Element>(values: &mut [T]) -> &mut [u8] {
     unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast::<u8>(), size_of_val(values)) }
 }
 
-/// Zeros in memory that is entered when it is written, or `None` if that is too little to be worth it.
-pub(crate) fn fresh<T: Element>(size: usize) -> Option<Vec<T>> {
-    let memory = std::alloc::Layout::array::<T>(size).ok().filter(|memory| memory.size() >= LARGE)?;
-    // SAFETY: the layout is not empty. The memory is of the layout that a vector of `size` elements has, and zeros
-    // are a valid value of every element.
-    Some(unsafe {
-        let start = std::alloc::alloc_zeroed(memory);
-        if start.is_null() {
-            std::alloc::handle_alloc_error(memory);
-        }
-        enter_by_large_pages(start, memory.size());
-        Vec::from_raw_parts(start.cast(), size, size)
-    })
+/// Zeros in memory that is entered when it is written, if the host has it.
+pub(crate) fn zeros<T: Element>(size: usize) -> Result<Vec<T>> {
+    if size == 0 {
+        return Ok(Vec::new());
+    }
+    let bytes = size.saturating_mul(size_of::<T>());
+    let refused = || Runtime::current().machine().no_room(bytes);
+    let memory = std::alloc::Layout::array::<T>(size).map_err(|_| refused())?;
+    if bytes >= LARGE {
+        Runtime::current().machine().admit(bytes)?;
+    }
+    // SAFETY: the layout is not empty.
+    let start = unsafe { std::alloc::alloc_zeroed(memory) };
+    if start.is_null() {
+        return Err(refused());
+    }
+    if bytes >= LARGE {
+        enter_by_large_pages(start, bytes);
+    }
+    // SAFETY: the memory is of the layout that a vector of `size` elements has, and zeros are a valid value of every element.
+    Ok(unsafe { Vec::from_raw_parts(start.cast(), size, size) })
 }
 
 /// Asks the system to back fresh memory with large pages: entering small ones takes longer than filling them.

@@ -154,6 +154,22 @@ impl Array {
         })
     }
 
+    /// One number everywhere, with the shape and dtype of this array.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// assert_eq!(Array::from([1i16, 2]).full_like(7).to_vec::<i16>()?, [7, 7]);
+    /// assert!(Array::from([1u8]).full_like(300).check().is_err());
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn full_like(&self, value: impl Into<Number>) -> Array {
+        match self.failure() {
+            Some(error) => Array::failed(error),
+            None => Array::full_dtype(self.shape(), value, self.dtype()),
+        }
+    }
+
     /// One number everywhere, as a dtype that is known at run time.
     ///
     /// ```
@@ -183,12 +199,14 @@ impl Array {
         Array::arange_from(0, stop, 1, DType::I64)
     }
 
-    /// `start`, `start + step`, … as long as it is before `stop`.
+    /// `start`, `start + step`, … as long as it is before `stop`. Without fractions in the dtype, `start` and `step` are whole
+    /// numbers and every element fits into it.
     ///
     /// ```
     /// # use crossover_array::{Array, DType};
     /// assert_eq!(Array::arange_from(1.0, 2.0, 0.25, DType::F32).to_string(), "[1.   1.25 1.5  1.75]");
     /// assert_eq!(Array::arange_from(5, 0, -2, DType::I32).to_vec::<i32>()?, [5, 3, 1]);
+    /// assert!(Array::arange_from(0, 300, 1, DType::U8).check().is_err());
     /// # Ok::<(), crossover_array::Error>(())
     /// ```
     #[track_caller]
@@ -214,16 +232,32 @@ impl Array {
         Array::linspace_dtype(start, stop, count, DType::F64)
     }
 
-    /// `count` numbers from `start` to `stop`, both included; computed in `f64` and rounded once.
+    /// `count` numbers from `start` to `stop`, both included; computed in `f64` and rounded once, integers down. Both ends fit
+    /// into the dtype.
     ///
     /// ```
     /// # use crossover_array::{Array, DType};
     /// assert_eq!(Array::linspace_dtype(0.0, 9.0, 4, DType::I32).to_vec::<i32>()?, [0, 3, 6, 9]);
+    /// assert_eq!(Array::linspace_dtype(-5.0, 0.0, 4, DType::I32).to_vec::<i32>()?, [-5, -4, -2, 0]);
+    /// assert!(Array::linspace_dtype(0.0, 256.0, 4, DType::U8).check().is_err());
     /// # Ok::<(), crossover_array::Error>(())
     /// ```
     #[track_caller]
     pub fn linspace_dtype(start: f64, stop: f64, count: usize, dtype: DType) -> Array {
-        Array::build([], |b, []| compose::linspace(b, start, stop, count, dtype))
+        Array::build([], |b, []| compose::linspace(b, start, stop, count, true, dtype))
+    }
+
+    /// As [`linspace_dtype`](Array::linspace_dtype) without `stop` itself: `count` numbers from `start` on, of which the next
+    /// would be `stop`.
+    ///
+    /// ```
+    /// # use crossover_array::{Array, DType};
+    /// assert_eq!(Array::linspace_before(0.0, 1.0, 4, DType::F32).to_vec::<f32>()?, [0.0, 0.25, 0.5, 0.75]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn linspace_before(start: f64, stop: f64, count: usize, dtype: DType) -> Array {
+        Array::build([], |b, []| compose::linspace(b, start, stop, count, false, dtype))
     }
 
     /// The identity matrix.

@@ -70,7 +70,25 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {
+    /// What lies below [`kind`](Error::kind), which the message shows already.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&*self.inner)
+        std::error::Error::source(&*self.inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Array;
+
+    #[test]
+    fn an_error_and_what_lies_below_it_do_not_say_the_same() {
+        let mut said = Vec::new();
+        let error = Array::arange(3).index(5).check().unwrap_err();
+        let mut next: Option<&dyn std::error::Error> = Some(&error);
+        while let Some(error) = next {
+            said.push(error.to_string());
+            next = error.source();
+        }
+        assert_eq!(said.concat().matches("index 5 is out of range").count(), 1, "{said:?}");
     }
 }

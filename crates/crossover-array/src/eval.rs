@@ -171,16 +171,18 @@ pub(crate) fn evaluate(
     Ok(result)
 }
 
+/// Whether a node is pending and may be computed on a device that is not the host.
+pub(crate) fn comes_from_elsewhere(target: &Arc<Node>) -> bool {
+    target.is_pending() && !Runtime::current().machine().is_host_only()
+}
+
 /// Evaluates a pending node whose value the host wants at once, in memory of its own; the flag says whether it has been
-/// written there. `None` if the node is not pending, or there is nothing but the host.
+/// written there. `None` if the node is not pending.
 pub(crate) fn node_into(target: &Arc<Node>, to: &mut [u8]) -> Result<Option<(Arc<Buffer>, bool)>> {
     if !matches!(&*target.state(), State::Pending { .. }) {
         return Ok(None);
     }
     let runtime = Runtime::current();
-    if runtime.machine().is_host_only() {
-        return Ok(None);
-    }
     let extraction = extract(&[target], &runtime)?;
     let (buffers, written) = runtime
         .evaluate_into(&extraction.graph, &extraction.inputs, to)

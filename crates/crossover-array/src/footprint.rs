@@ -35,9 +35,10 @@ impl Array {
             fold.is_some_and(|fold| backend.prepare(&fold.launch.kernel).is_ok())
         };
         let plan = prepared.plan();
-        let size = |id: crossover_plan::kernel::BufferId| plan.buffers[id.0 as usize].bytes() as u64;
+        // Arrays that fit into no memory are together more than a u64 holds.
+        let size = |id: crossover_plan::kernel::BufferId| plan.buffers[id.0 as usize].bytes() as u128;
         let operands = plan.buffers.iter().filter(|buffer| buffer.role != Role::Computed);
-        let mut live: u64 = operands.map(|buffer| buffer.bytes() as u64).sum();
+        let mut live: u128 = operands.map(|buffer| buffer.bytes() as u128).sum();
         let (mut peak, mut made, mut done) = (live, vec![false; plan.buffers.len()], false);
         for launch in &plan.launches {
             let folded = !done && folds(launch);
@@ -56,6 +57,6 @@ impl Array {
             }
             done = folded;
         }
-        Ok(peak)
+        Ok(u64::try_from(peak).unwrap_or(u64::MAX))
     }
 }

@@ -87,7 +87,7 @@ fn is_long(prepared: &Prepared) -> bool {
     }
     let (bytes, operations) = launches.iter().fold((0u64, 0u64), |(bytes, operations), launch| {
         let cost = &launch.cost;
-        (bytes.saturating_add(cost.read + cost.written), operations.saturating_add(cost.flops))
+        (bytes.saturating_add(cost.moved()), operations.saturating_add(cost.flops))
     });
     bytes >= BYTES || operations >= OPERATIONS
 }

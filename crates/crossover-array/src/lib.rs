@@ -75,11 +75,11 @@ mod views;
 pub use ahead::Evaluation;
 pub use alerts::{Alert, AlertKind};
 pub use array::{Array, eval_all};
-pub use axes::{Axes, Dims, keepdims};
+pub use axes::{Axes, Dims, Shifts, keepdims};
 pub use config::{Origin, Precision, Setting, config_files};
 pub use contract::einsum;
 pub use crossover_core::{
-    DType, Element, Graph, Kind, Number, Scalar, Shape,
+    DType, DTypeSet, Element, FloatInfo, Graph, IntInfo, Kind, Number, Scalar, Shape,
     compose::{MatrixNorm, Padding},
     custom::{CustomKernel, Grid, Inputs as KernelInputs, Launches, Output as KernelOutput},
 };

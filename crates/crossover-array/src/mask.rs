@@ -87,6 +87,11 @@ impl Array {
             Ok(axis) => axis,
             Err(error) => return Array::wrong(error, location),
         };
+        if mask.ndim() == 0 {
+            let what =
+                "a mask without axes chooses no entries; get takes everything or nothing by it".to_string();
+            return Array::wrong(CoreError::Value { op: "compress", what }, location);
+        }
         let first = self.move_axis(axis as i64, 0);
         let taken = first.masked("compress", mask, location);
         if taken.failure().is_some() { taken } else { taken.move_axis(0, axis as i64) }
@@ -131,7 +136,8 @@ fn truth_of(
     compose::truth(b, x)
 }
 
-/// A mask is boolean and has the lengths of the axes it covers, from `axis` on.
+/// A mask is boolean and has the lengths of the axes it covers, from `axis` on. One without axes covers none and takes
+/// everything or nothing, along a new axis.
 pub(crate) fn check_mask(
     op: &'static str,
     mask: &Array,
@@ -142,10 +148,6 @@ pub(crate) fn check_mask(
         return Err(CoreError::DType { op, dtype: mask.dtype(), supported: "bool".to_string() });
     }
     let rank = mask.ndim();
-    if rank == 0 {
-        let what = "a mask without axes covers nothing; use where_ to choose by one value".to_string();
-        return Err(CoreError::Value { op, what });
-    }
     if axis + rank <= shape.rank() && shape.dims()[axis..axis + rank] == *mask.shape().dims() {
         return Ok(());
     }

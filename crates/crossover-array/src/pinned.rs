@@ -11,24 +11,27 @@ use std::{
 
 use crossover_core::{Element, Shape, graph::Type};
 use crossover_runtime::{Buffer, Device, Error as RuntimeError, HostMemory};
+use num_complex::Complex;
 
-use crate::{Array, Error, Result, runtime::Runtime};
+use crate::{Array, Error, Result, convert, runtime::Runtime};
 
 /// Zeros in page-locked memory, to be filled by the caller and turned into an [`Array`].
 ///
 /// Copies to the first GPU go straight from there, without a detour through staging memory. Where there is no GPU it
 /// is ordinary memory. Page-locked memory is scarce and slow to reserve: keep it for data that is sent again and again.
 pub struct Pinned<T> {
+    /// `size` elements long.
     memory: Memory,
     shape: Shape,
+    size: usize,
     location: &'static Location<'static>,
     element: PhantomData<T>,
 }
 
 enum Memory {
     Locked(Box<dyn HostMemory>),
-    /// In words, so that every element is aligned.
-    Ordinary(Vec<[u64; 2]>, usize),
+    /// In words as wide as the widest element, so that every element is aligned.
+    Ordinary(Vec<Complex<f64>>, usize),
 }
 
 impl AsRef<[u8]> for Memory {
@@ -68,9 +71,13 @@ impl Array {
     /// ```
     #[track_caller]
     pub fn pinned<T: Element>(shape: impl Into<Shape>) -> Result<Pinned<T>> {
-        let (location, shape) = (Location::caller(), shape.into());
-        let bytes = shape.size() * size_of::<T>();
+        let location = Location::caller();
+        let shape =
+            Shape::checked("pinned", shape.into().iter().copied()).map_err(|e| Error::new(e, location))?;
+        // A checked shape is addressable with elements of any width.
+        let (size, bytes) = (shape.size(), shape.size() * size_of::<T>());
         let runtime = Runtime::current();
+        runtime.machine().admit(bytes).map_err(|e| Error::new(e, location))?;
         let gpu = runtime.machine().devices().nth(1).map(|device| runtime.machine().backend(device).clone());
         let locked = match gpu.filter(|gpu| gpu.check().is_ok()) {
             Some(gpu) => gpu.pinned(bytes).map_err(|e| Error::new(e, location))?,
@@ -78,9 +85,12 @@ impl Array {
         };
         let memory = match locked {
             Some(memory) => Memory::Locked(memory),
-            None => Memory::Ordinary(vec![[0; 2]; bytes.div_ceil(16)], bytes),
+            None => {
+                let words = convert::zeros(bytes.div_ceil(16)).map_err(|e| Error::new(e, location))?;
+                Memory::Ordinary(words, bytes)
+            }
         };
-        Ok(Pinned { memory, shape, location, element: PhantomData })
+        Ok(Pinned { memory, shape, size, location, element: PhantomData })
     }
 }
 
@@ -89,15 +99,15 @@ impl<T: Element> Deref for Pinned<T> {
 
     fn deref(&self) -> &[T] {
         let bytes = self.memory.as_ref();
-        // SAFETY: the memory is aligned to 16 bytes or more, `size` elements long and initialised: zeros are a value of
+        // SAFETY: the memory is aligned as the widest element, `size` elements long and initialised: zeros are a value of
         // every element, and it is written through `&mut [T]` alone.
-        unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), self.shape.size()) }
+        unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), self.size) }
     }
 }
 
 impl<T: Element> DerefMut for Pinned<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        let size = self.shape.size();
+        let size = self.size;
         // SAFETY: as in `deref`, and `self` is borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.memory.bytes_mut().as_mut_ptr().cast(), size) }
     }

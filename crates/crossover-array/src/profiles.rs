@@ -16,7 +16,7 @@ pub(crate) fn router(machine: &Arc<Machine>, threads: usize) -> Router {
 }
 
 /// A profile measured now, in the short form, and kept for later runs; `None` where there is nothing to choose between.
-fn brief(machine: &Arc<Machine>, threads: usize) -> Option<Profile> {
+pub(crate) fn brief(machine: &Arc<Machine>, threads: usize) -> Option<Profile> {
     if machine.is_host_only() {
         return None;
     }

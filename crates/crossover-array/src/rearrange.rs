@@ -7,24 +7,25 @@ use crossover_core::{
     compose::{self, Padding},
 };
 
-use crate::{Array, Axes, Error, Index, Result};
+use crate::{Array, Axes, Error, Index, Result, Shifts};
 
 /// Rearrangement.
 impl Array {
-    /// Elements moved by `shift` along axes, those pushed out coming in at the other end; `()` moves them in row-major
-    /// order.
+    /// Elements moved along axes, those pushed out coming in at the other end: by one shift per axis, or by one for all;
+    /// `()` moves them in row-major order.
     ///
     /// ```
     /// # use crossover_array::Array;
     /// let x = Array::from([[1, 2, 3], [4, 5, 6]]);
     /// assert_eq!(x.roll(1, 1).to_vec::<i32>()?, [3, 1, 2, 6, 4, 5]);
     /// assert_eq!(x.roll(-1, ()).to_vec::<i32>()?, [2, 3, 4, 5, 6, 1]);
+    /// assert_eq!(x.roll([1, -1], [0, 1]).to_vec::<i32>()?, [5, 6, 4, 2, 3, 1]);
     /// # Ok::<(), crossover_array::Error>(())
     /// ```
     #[track_caller]
-    pub fn roll(&self, shift: i64, axes: impl Into<Axes>) -> Array {
-        let axes = axes.into().axes;
-        Array::build([self], |b, [x]| compose::roll(b, x, &[shift], &axes))
+    pub fn roll(&self, shifts: impl Into<Shifts>, axes: impl Into<Axes>) -> Array {
+        let (shifts, axes) = (shifts.into().0, axes.into().axes);
+        Array::build([self], |b, [x]| compose::roll(b, x, &shifts, &axes))
     }
 
     /// Each entry along an axis `count` times in a row; without an axis, each element of the flattened array.
@@ -155,20 +156,24 @@ impl Array {
         Array::build([self], |b, [x]| compose::triu(b, x, offset))
     }
 
-    /// One axis moved to another position; the others keep their order. A view.
+    /// Axes moved to other positions, the first of `from` to the first of `to` and so on; the others keep their order. A
+    /// view.
     ///
     /// ```
     /// # use crossover_array::Array;
-    /// assert_eq!(Array::zeros::<f32>([2, 3, 4]).move_axis(0, -1).shape().dims(), [3, 4, 2]);
+    /// let x = Array::zeros::<f32>([2, 3, 4]);
+    /// assert_eq!(x.move_axis(0, -1).shape().dims(), [3, 4, 2]);
+    /// assert_eq!(x.move_axis([0, 1], [-1, -2]).shape().dims(), [4, 3, 2]);
     /// ```
     #[track_caller]
-    pub fn move_axis(&self, from: i64, to: i64) -> Array {
+    pub fn move_axis(&self, from: impl Into<Axes>, to: impl Into<Axes>) -> Array {
         let location = Location::caller();
-        let resolved = |axis| self.shape().axis("move_axis", axis);
-        match (self.failure(), resolved(from), resolved(to)) {
-            (Some(error), ..) => Array::failed(error),
-            (None, Ok(from), Ok(to)) => self.move_axes(from, 1, to),
-            (None, Err(error), _) | (None, _, Err(error)) => Array::wrong(error, location),
+        if let Some(error) = self.failure() {
+            return Array::failed(error);
+        }
+        match moved_order(self.shape(), &from.into().axes, &to.into().axes) {
+            Ok(order) => self.permute(order),
+            Err(error) => Array::wrong(error, location),
         }
     }
 
@@ -200,7 +205,12 @@ impl Array {
             indices.push(Index::from(at));
             self.slice(indices)
         };
-        Ok((0..self.shape()[axis]).map(entry).collect())
+        let count = self.shape()[axis];
+        // Each is an array and a window.
+        let bytes = count.saturating_mul(size_of::<Array>() + size_of::<crossover_core::Layout>());
+        let runtime = crate::runtime::Runtime::current();
+        runtime.machine().admit(bytes).map_err(|e| Error::new(e, location))?;
+        Ok((0..count).map(entry).collect())
     }
 
     /// Arrays spread to the shape that all of them broadcast to. Views.
@@ -272,4 +282,25 @@ impl Array {
         let grid = Array::meshgrid(arrays)?;
         Ok(if arrays.len() < 2 { grid } else { grid.iter().map(|x| x.swap_axes(0, 1)).collect() })
     }
+}
+
+/// Which axis comes at each place once those of `from` are at the places `to`.
+fn moved_order(shape: &Shape, from: &[i64], to: &[i64]) -> crossover_core::Result<Vec<i64>> {
+    let op = "move_axis";
+    if from.len() != to.len() {
+        let what = format!("{} axes are to move to {} places; give one place per axis", from.len(), to.len());
+        return Err(CoreError::Value { op, what });
+    }
+    // Each is there, and none twice; the order is the caller's.
+    shape.axes(op, from)?;
+    shape.axes(op, to)?;
+    let resolved =
+        |axes: &[i64]| axes.iter().map(|&axis| shape.axis(op, axis)).collect::<Result<Vec<_>, _>>();
+    let (from, to) = (resolved(from)?, resolved(to)?);
+    let mut others = (0..shape.rank()).filter(|axis| !from.contains(axis));
+    let place = |at| to.iter().position(|&place| place == at).map(|i| from[i]);
+    Ok((0..shape.rank())
+        .filter_map(|at| place(at).or_else(|| others.next()))
+        .map(|axis| axis as i64)
+        .collect())
 }

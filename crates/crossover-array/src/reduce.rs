@@ -2,11 +2,13 @@
 
 use std::panic::Location;
 
-use crossover_core::{DType, Element, Shape, compose, graph::Type, ops::reduce::ReduceOp};
+use crossover_core::{DType, Element, Result, Shape, compose, graph::Type, ops::reduce::ReduceOp};
 use crossover_runtime::trace;
 
 use crate::{
-    Array, Axes, eval,
+    Array, Axes,
+    compose::{Composer, Value},
+    eval,
     node::{Node, State},
 };
 
@@ -40,6 +42,33 @@ impl Array {
     pub fn prod(&self, axes: impl Into<Axes>) -> Array {
         let Axes { axes, keepdims } = axes.into();
         Array::build([self], |b, [x]| compose::prod(b, x, &axes, keepdims))
+    }
+
+    /// Sum over axes of the elements as `dtype`, in `dtype`: integers wrap, 16-bit floats add up in `f32`.
+    ///
+    /// ```
+    /// # use crossover_array::{Array, DType};
+    /// assert_eq!(Array::from([100i8, 100]).sum_dtype((), DType::I8).item::<i8>()?, -56);
+    /// assert_eq!(Array::from([0.5f32, 0.5]).sum_dtype((), DType::F64).item::<f64>()?, 1.0);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn sum_dtype(&self, axes: impl Into<Axes>, dtype: DType) -> Array {
+        let Axes { axes, keepdims } = axes.into();
+        compose_as(self, dtype, |b, x| compose::sum(b, x, &axes, keepdims))
+    }
+
+    /// Product over axes of the elements as `dtype`, in `dtype`: integers wrap.
+    ///
+    /// ```
+    /// # use crossover_array::{Array, DType};
+    /// assert_eq!(Array::from([2u8, 3]).prod_dtype((), DType::F32).item::<f32>()?, 6.0);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn prod_dtype(&self, axes: impl Into<Axes>, dtype: DType) -> Array {
+        let Axes { axes, keepdims } = axes.into();
+        compose_as(self, dtype, |b, x| compose::prod(b, x, &axes, keepdims))
     }
 
     /// Smallest element over axes; NaN wins. Nothing has no smallest element: an error.
@@ -296,4 +325,18 @@ impl Array {
     pub fn standardise(&self, axis: i64) -> Array {
         Array::build([self], |b, [x]| compose::standardise(b, x, axis))
     }
+}
+
+/// A sum or product, running or not, of the elements as `dtype`; sums of small integers are wider than that.
+#[track_caller]
+pub(crate) fn compose_as(
+    x: &Array,
+    dtype: DType,
+    total: impl FnOnce(&mut Composer, &Value) -> Result<Value>,
+) -> Array {
+    Array::build([x], |b, [x]| {
+        let x = compose::cast(b, x, dtype)?;
+        let total = total(b, &x)?;
+        compose::cast(b, &total, dtype)
+    })
 }

@@ -1,11 +1,12 @@
 //! Along one axis: running sums and products, and differences of neighbours.
 
 use crossover_core::{
+    DType,
     compose::{self, Build},
     graph::Op,
 };
 
-use crate::Array;
+use crate::{Array, reduce::compose_as};
 
 /// Running sums and products. The order of floating-point operations is part of the semantics, as for
 /// [`sum`](Array::sum); small integers add up in 64 bits, 16-bit floats in `f32`.
@@ -34,6 +35,19 @@ impl Array {
         Array::build([self], |b, [x]| compose::cumulative_sum(b, x, axis, include_initial))
     }
 
+    /// As [`cumulative_sum_with`](Array::cumulative_sum_with), of the elements as `dtype`, in `dtype`: integers wrap.
+    ///
+    /// ```
+    /// # use crossover_array::{Array, DType};
+    /// let x = Array::from([1i32, 2, 3]);
+    /// assert_eq!(x.cumulative_sum_dtype(0, false, DType::F32).to_vec::<f32>()?, [1.0, 3.0, 6.0]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn cumulative_sum_dtype(&self, axis: i64, include_initial: bool, dtype: DType) -> Array {
+        compose_as(self, dtype, |b, x| compose::cumulative_sum(b, x, axis, include_initial))
+    }
+
     /// Running product along an axis.
     ///
     /// ```
@@ -56,6 +70,19 @@ impl Array {
     #[track_caller]
     pub fn cumulative_prod_with(&self, axis: i64, include_initial: bool) -> Array {
         Array::build([self], |b, [x]| compose::cumulative_prod(b, x, axis, include_initial))
+    }
+
+    /// As [`cumulative_prod_with`](Array::cumulative_prod_with), of the elements as `dtype`, in `dtype`: integers wrap.
+    ///
+    /// ```
+    /// # use crossover_array::{Array, DType};
+    /// let x = Array::from([200u8, 2]);
+    /// assert_eq!(x.cumulative_prod_dtype(0, false, DType::U8).to_vec::<u8>()?, [200, 144]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn cumulative_prod_dtype(&self, axis: i64, include_initial: bool, dtype: DType) -> Array {
+        compose_as(self, dtype, |b, x| compose::cumulative_prod(b, x, axis, include_initial))
     }
 
     /// Differences of neighbours along an axis, `times` over. Each step makes the axis one shorter, down to nothing;

@@ -36,6 +36,7 @@ impl Array {
     /// assert_eq!(x.get(s![&rows, 1..3]).to_vec::<i64>()?, [9, 10, 1, 2]);
     /// assert_eq!(x.get(s![.., &Array::from([-1])]).to_vec::<i64>()?, [3, 7, 11]);
     /// assert_eq!(x.get(&x.greater(8)).to_vec::<i64>()?, [9, 10, 11]);
+    /// assert_eq!(x.get(Array::from(true)).shape().dims(), [1, 3, 4]);
     /// assert!(x.get(&Array::from([3])).check().is_err());
     /// # Ok::<(), crossover_array::Error>(())
     /// ```
@@ -133,6 +134,14 @@ impl Selection {
         let mut arrays = Neighbours::default();
         for (item, index) in indices.iter().enumerate() {
             match index {
+                Index::Array(at) if at.dtype() == DType::Bool && at.ndim() == 0 => {
+                    // Everything once or not at all: entry 0 of a new axis as often as the mask is true.
+                    arrays.add(item, seen - indexed.len());
+                    at.check()?;
+                    indexed.push((seen, Array::zeros::<i64>([at.count_true()?])));
+                    plain.push(Index::NewAxis);
+                    seen += 1;
+                }
                 Index::Array(at) => {
                     arrays.add(item, seen - indexed.len());
                     let covered = index.covers();
@@ -205,7 +214,7 @@ impl Selection {
         };
         let target = part(&rest);
         check_writable(&view).map_err(wrap)?;
-        let offsets = self.offsets(&view)?;
+        let offsets = self.offsets(&view, location)?;
         let (before, after) = target.shape.dims().split_at(self.place.min(target.shape.rank()));
         let whole: Shape = before.iter().chain(self.common.iter()).chain(after).copied().collect();
         let (buffer, layout) = value.contents()?;
@@ -227,8 +236,9 @@ impl Selection {
     }
 
     /// For every index of the common shape, in row-major order, how far into the view it points, in elements.
-    fn offsets(&self, view: &Layout) -> Result<Vec<isize>> {
-        let mut offsets = vec![0isize; self.common.size()];
+    fn offsets(&self, view: &Layout, location: &'static Location<'static>) -> Result<Vec<isize>> {
+        let mut offsets = convert::room(self.common.size()).map_err(|e| Error::new(e, location))?;
+        offsets.resize(self.common.size(), 0isize);
         for (axis, at) in &self.indexed {
             let (length, stride) = (view.shape[*axis] as i64, view.strides[*axis]);
             let values = at.astype(DType::I64).broadcast_to(self.common.clone()).to_vec::<i64>()?;

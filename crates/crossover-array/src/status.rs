@@ -7,6 +7,14 @@ use crossover_runtime::{Counts, Profile, calibrate};
 use crate::{Device, Error, Result, profiles, runtime::Runtime};
 
 /// What a runtime did since it was made.
+///
+/// ```
+/// use crossover_array::{Array, Runtime};
+/// Array::arange(10_000).exp().eval()?;
+/// let stats = Runtime::current().stats();
+/// println!("{} kernels, {} copies, decisions: {:?}", stats.counts.launches, stats.counts.transfers, stats.decisions);
+/// # Ok::<(), crossover_array::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct RuntimeStats {
@@ -83,6 +91,23 @@ impl Runtime {
     /// ```
     pub fn profile(&self) -> std::sync::Arc<Profile> {
         self.executor().router().profile()
+    }
+
+    /// What is known about the machine without measuring it at length: what is stored, what the short form finds where there are
+    /// accelerators, or what is assumed. Opens accelerators.
+    ///
+    /// ```
+    /// let profile = crossover_array::Runtime::current().known_profile();
+    /// assert_eq!(profile.devices.len(), 1 + crossover_array::Runtime::current().device_count());
+    /// ```
+    pub fn known_profile(&self) -> std::sync::Arc<Profile> {
+        let (machine, router) = (self.machine(), self.executor().router());
+        let known =
+            profiles::stored(machine, self.threads()).or_else(|| profiles::brief(machine, self.threads()));
+        if let Some(profile) = known {
+            router.believe(profile);
+        }
+        router.profile()
     }
 
     /// Measures the machine, believes the result and keeps it for later runs: what `crossover calibrate` does.

@@ -324,6 +324,33 @@ fn transforms_have_numpys_lengths_axes_and_norms() -> Result<()> {
 }
 
 #[test]
+fn integers_through_transforms_are_those_of_the_direct_way() -> Result<()> {
+    let options = signal::Options::new;
+    for dtype in [DType::I8, DType::U8, DType::I16, DType::U16] {
+        let key = Key::new(7);
+        let (low, high) = dtype.iinfo().map(|i| (i.min as i64, i.max as i64)).unwrap_or_default();
+        let x = random::integers::<i64>(&key, [300], low..=high).astype(dtype);
+        let k = random::integers::<i64>(&key.fold(1), [70], low..=high).astype(dtype);
+        let direct = signal::convolve_with(&x, &k, options().method(Method::Direct));
+        let transformed = signal::convolve_with(&x, &k, options().method(Method::Fft));
+        assert!(transformed.explain()?.contains("Call rfft"));
+        assert_eq!(transformed.dtype(), dtype);
+        assert_eq!(
+            transformed.astype(DType::I64).to_vec::<i64>()?,
+            direct.astype(DType::I64).to_vec::<i64>()?
+        );
+    }
+    let (x, k) = (Array::from([1i32, 2, 3]), Array::from([4i32, 5, 6]));
+    assert_eq!(signal::convolve(&x, &k).to_vec::<i32>()?, [4, 13, 28, 27, 18]);
+    let error = signal::convolve_with(&x, &k, options().method(Method::Fft)).check().unwrap_err().to_string();
+    assert!(
+        error.contains("elements of i32 may be off by") && error.contains("use the direct method"),
+        "{error}"
+    );
+    Ok(())
+}
+
+#[test]
 fn convolutions_agree_whichever_way_they_are_computed() -> Result<()> {
     let options = signal::Options::new;
     for (shape, kernel) in [(vec![50], vec![7]), (vec![9, 12], vec![3, 4]), (vec![4, 5, 6], vec![2, 1, 3])] {

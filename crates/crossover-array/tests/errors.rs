@@ -1,6 +1,6 @@
 //! Errors travel with the caller's location and show the offending values.
 
-use crossover_array::{Array, DType, Error, Index, Runtime, random, s};
+use crossover_array::{Array, Complex, DType, Error, Index, Runtime, random, s};
 
 /// The error of an array, as text.
 #[track_caller]
@@ -28,6 +28,36 @@ fn errors_carry_the_place_of_the_call() {
     let line = line!() + 1;
     let wrong = a.to_vec::<i8>().unwrap_err();
     assert_eq!(wrong.location().line(), line);
+}
+
+#[test]
+fn counting_refuses_what_its_dtype_does_not_hold() -> crossover_array::Result<()> {
+    let ints = |start: f64, stop: f64, step: f64| Array::arange_from(start, stop, step, DType::I32);
+    let cases = [
+        (Array::arange_from(0, 300, 1, DType::U8), "arange: 299 occurs, which does not fit into u8"),
+        (Array::arange_from(-5, 5, 1, DType::U8), "arange: -5 occurs, which does not fit into u8"),
+        (Array::arange_from(0, 5, 1, DType::Bool), "4 occurs"),
+        (Array::arange_from(Complex::new(0.0, 1.0), 5, 1, DType::C64), "start is 0+1j; give real numbers"),
+        (Array::arange_from(0, 5, Complex::new(1.0, -2.0), DType::F64), "step is 1-2j"),
+        (ints(0.5, 3.0, 1.0), "start is 0.5, which is no i32"),
+        (ints(0.0, 3.0, 0.5), "step is 0.5, which is no i32"),
+        (Array::linspace_dtype(0.0, 256.0, 4, DType::U8), "linspace: 256 occurs, which does not fit into u8"),
+        (Array::linspace_dtype(f64::NAN, 1.0, 4, DType::I8), "NaN occurs"),
+    ];
+    for (array, what) in cases {
+        let said = message(&array);
+        assert!(said.contains(what), "{said}");
+    }
+    assert_eq!(Array::arange_from(0, 256, 1, DType::U8).to_vec::<u8>()?, (0..=255).collect::<Vec<u8>>());
+    assert_eq!(Array::arange_from(127, -129, -1, DType::I8).to_vec::<i8>()?.len(), 256);
+    assert_eq!(Array::arange_from(300, 0, 1, DType::U8).size(), 0);
+    assert_eq!(Array::arange_from(0, 200, 300, DType::U8).to_vec::<u8>()?, [0]);
+    assert_eq!(ints(2.0, 4.5, 1.0).to_vec::<i32>()?, [2, 3, 4]);
+    assert_eq!(Array::linspace_dtype(-5.0, 0.0, 4, DType::I32).to_vec::<i32>()?, [-5, -4, -2, 0]);
+    let bytes = Array::linspace_before(0.0, 256.0, 256, DType::U8);
+    assert_eq!(bytes.to_vec::<u8>()?, (0..=255).collect::<Vec<u8>>());
+    assert_eq!(Array::linspace_before(-5.0, 0.0, 3, DType::I32).to_vec::<i32>()?, [-5, -4, -2]);
+    Ok(())
 }
 
 #[test]

@@ -312,6 +312,28 @@ fn scattered_sums_of_half_floats_round_once() -> Result<()> {
 }
 
 #[test]
+fn masks_without_axes_take_everything_or_nothing() -> Result<()> {
+    let x = Array::arange(6).reshape([2, 3]);
+    let (yes, no) = (Array::from(true), Array::from(false));
+    assert_eq!(x.get(&yes).shape().dims(), [1, 2, 3]);
+    assert_eq!(x.get(&yes).to_vec::<i64>()?, [0, 1, 2, 3, 4, 5]);
+    assert_eq!(x.get(&no).shape().dims(), [0, 2, 3]);
+    assert_eq!(Array::from(7).get(&yes).to_vec::<i32>()?, [7]);
+    // Beside other indices, as NumPy has it.
+    assert_eq!(x.get(s![&yes, 1]).to_vec::<i64>()?, [3, 4, 5]);
+    assert_eq!(x.get(s![.., &no, 1]).shape().dims(), [2, 0]);
+    assert_eq!(x.get(s![&Array::from([1, 0]), &yes]).to_vec::<i64>()?, [3, 4, 5, 0, 1, 2]);
+    assert_eq!(x.get(s![&yes, .., &Array::from([2, 0])]).shape().dims(), [2, 2]);
+    x.set(&no, 9)?;
+    assert_eq!(x.to_vec::<i64>()?, [0, 1, 2, 3, 4, 5]);
+    x.set(s![&yes, 1], 9)?;
+    assert_eq!(x.to_vec::<i64>()?, [0, 1, 2, 9, 9, 9]);
+    x.set(&yes, Array::from([7, 8, 9]))?;
+    assert_eq!(x.to_vec::<i64>()?, [7, 8, 9, 7, 8, 9]);
+    Ok(())
+}
+
+#[test]
 fn mistakes_name_what_is_wrong() {
     let x = Array::arange(6).reshape([2, 3]);
     let mask = Array::from([true, false, true]);
@@ -324,7 +346,7 @@ fn mistakes_name_what_is_wrong() {
         (x.get(s![&Array::from([0]), 3]), "index 3 is out of range for axis 1 of length 3"),
         (x.get(s![&Array::from([0, 1]), &Array::from([0, 1, 2])]), "shapes [2] and [3] do not fit"),
         (x.get(s![0, 0, &Array::from([0])]), "3 indices and 0 ellipses for the 2 axes"),
-        (x.get(Array::scalar(true)), "a mask without axes"),
+        (x.compress(&Array::scalar(true), 0), "a mask without axes chooses no entries"),
         (x.slice(&mask), "use get or set"),
         (x.take(&far, 0), "out of range for axis 0 of length 2"),
         (x.take(&Array::from([0]), 2), "axis 2 is out of range"),

@@ -136,6 +136,10 @@ fn rolls_wrap_any_shift() -> Result<()> {
     assert_eq!(Array::zeros::<f32>([0, 2]).roll(1, 0).shape().dims(), [0, 2]);
     assert_eq!(Array::scalar(3).roll(1, ()).item::<i32>()?, 3);
     assert!(x.roll(1, 1).check().is_err());
+    assert_eq!(square.roll([1, -1], [0, 1]).to_vec::<i64>()?, [4, 5, 3, 1, 2, 0]);
+    assert_eq!(square.roll([1, 1], [1, 1]).to_vec::<i64>()?, [1, 2, 0, 4, 5, 3]);
+    assert_eq!(square.roll([2, 3], ()).to_vec::<i64>()?, [1, 2, 3, 4, 5, 0]);
+    assert!(square.roll([1, 2, 3], [0, 1]).check().is_err());
     Ok(())
 }
 
@@ -180,6 +184,11 @@ fn views_of_several_arrays_share_their_storage() -> Result<()> {
     assert_eq!(x.to_vec::<i64>()?, [0, 1, 9, 3, 4, 9]);
     assert_eq!(x.move_axis(-1, 0).shape().dims(), [3, 2]);
     assert!(x.move_axis(0, 2).check().is_err());
+    let deep = Array::zeros::<f32>([2, 3, 4, 5]);
+    assert_eq!(deep.move_axis([0, 1], [-1, -2]).shape().dims(), [4, 5, 3, 2]);
+    assert_eq!(deep.move_axis([3, 0], [0, 2]).shape().dims(), [5, 3, 2, 4]);
+    assert_eq!(deep.move_axis((), ()).shape().dims(), [2, 3, 4, 5]);
+    assert!(deep.move_axis([0, 1], [0]).check().is_err() && deep.move_axis([0, -4], [0, 1]).check().is_err());
     assert!(x.unstack(2).is_err());
     assert!(Array::broadcast_arrays(&[&x, &Array::arange(2)]).is_err());
     assert!(Array::meshgrid(&[&x]).is_err());

@@ -268,6 +268,7 @@ impl Worker {
             DType::F32 => ("float32", bytes(&result, f32::to_le_bytes)?),
             DType::F64 => ("float64", bytes(&result, f64::to_le_bytes)?),
             DType::I64 => ("int64", bytes(&result, i64::to_le_bytes)?),
+            DType::Bool => ("bool", bytes(&result, |truth: bool| [u8::from(truth)])?),
             DType::U8 => ("uint8", bytes(&result, u8::to_le_bytes)?),
             DType::C128 => (
                 "complex128",

@@ -8,9 +8,10 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 use console::style;
-use crossover_core::{Error, Graph};
+use crossover::{Profile, Runtime, runtime::Made};
+use crossover_core::{Error, Graph, printable};
 use crossover_plan::{
-    Options, Plan,
+    Options, Plan, Work, duration,
     kernel::{Kernel, Kind},
 };
 use serde::Serialize;
@@ -20,7 +21,8 @@ use crate::report;
 /// Show which kernels a graph becomes.
 ///
 /// Reads a graph in text form, checks it, and prints the plan: one paragraph per kernel with its kind, its index
-/// space, what it reads and writes, and its steps. Nothing is executed and no device is needed.
+/// space, what it reads and writes, how long every device should take, and its steps. Nothing is executed and no GPU is
+/// needed. Times follow from the profile of this machine, or from what is assumed where nobody has measured it.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -72,6 +74,8 @@ struct Explanation {
     bytes_read: u64,
     bytes_written: u64,
     operations: u64,
+    profile: &'static str,
+    predicted_seconds: f64,
     kernels: Vec<Described>,
     text: String,
 }
@@ -80,9 +84,13 @@ struct Explanation {
 struct Described {
     kind: &'static str,
     name: String,
+    /// Lengths of the axes of the index space; of the result for a call.
+    shape: Vec<usize>,
     bytes_read: u64,
     bytes_written: u64,
     operations: u64,
+    predicted_seconds: f64,
+    predicted_on: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     cuda: Option<String>,
 }
@@ -93,27 +101,40 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let graph = parse(&arguments.file, &text)?;
     let plan =
         Plan::new(&graph, Options { fusion: !arguments.no_fusion }).context("the graph cannot be planned")?;
+    let profile = Runtime::current().known_profile();
+    let predictions = Prediction::of(&plan, &profile);
+    let text = explained(&plan, &profile, &predictions);
     let kernels: Vec<Described> = plan
         .launches
         .iter()
-        .map(|launch| Described {
+        .zip(&predictions)
+        .map(|(launch, prediction)| Described {
             kind: kind(&launch.kernel),
             name: launch.name.clone(),
+            shape: shape(&launch.kernel),
             bytes_read: launch.cost.read,
             bytes_written: launch.cost.written,
             operations: launch.cost.flops,
+            predicted_seconds: 1e-9 * prediction.best().1,
+            predicted_on: prediction.best().0.to_owned(),
             cuda: if arguments.cuda { cuda(&launch.kernel) } else { None },
         })
         .collect();
     if arguments.json {
-        let total = |part: fn(&Described) -> u64| kernels.iter().map(part).sum();
+        let cost = plan.cost();
         report::json(&Explanation {
             graph: format!("{graph:#}"),
             fusion: !arguments.no_fusion,
-            bytes_read: total(|k| k.bytes_read),
-            bytes_written: total(|k| k.bytes_written),
-            operations: total(|k| k.operations),
-            text: plan.explain(None),
+            bytes_read: cost.read,
+            bytes_written: cost.written,
+            operations: cost.flops,
+            profile: match profile.made {
+                Made::Assumed => "assumed",
+                Made::Briefly => "briefly",
+                Made::Calibrated => "calibrated",
+            },
+            predicted_seconds: kernels.iter().map(|kernel| kernel.predicted_seconds).sum(),
+            text,
             kernels,
         })?;
         return Ok(true);
@@ -122,7 +143,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     if arguments.types {
         let _ = writeln!(out, "{graph:#}");
     }
-    out.push_str(&highlighted(&plan.explain(None)));
+    out.push_str(&highlighted(&text));
     if arguments.cuda {
         for (at, kernel) in kernels.iter().enumerate() {
             let title = format!("CUDA C++ of kernel {at}, {}", kernel.name);
@@ -132,6 +153,46 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     }
     report::text(&out)?;
     Ok(true)
+}
+
+/// What the devices of a profile should take for a kernel, in nanoseconds.
+struct Prediction<'a>(Vec<(&'a str, f64)>);
+
+impl Prediction<'_> {
+    /// For every kernel of a plan.
+    fn of<'a>(plan: &Plan, profile: &'a Profile) -> Vec<Prediction<'a>> {
+        let on = |work: &Work| profile.devices.iter().map(|d| (d.name.as_str(), d.time(work))).collect();
+        plan.work().iter().map(|work| Prediction(on(work))).collect()
+    }
+
+    /// The fastest device.
+    fn best(&self) -> (&str, f64) {
+        self.0.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(("CPU", 0.0))
+    }
+}
+
+/// The plan with a line on the time of each kernel.
+fn explained(plan: &Plan, profile: &Profile, predictions: &[Prediction<'_>]) -> String {
+    let mut out = plan.explain_with(None, |at| {
+        let times =
+            predictions[at].0.iter().map(|(name, time)| format!("on {name}: about {}", duration(*time)));
+        format!("   {}\n", times.collect::<Vec<_>>().join(", "))
+    });
+    let all: f64 = predictions.iter().map(|prediction| prediction.best().1).sum();
+    let where_from = match profile.made {
+        Made::Assumed => "; nobody has measured this machine: `crossover calibrate` does",
+        _ => "",
+    };
+    let _ = writeln!(out, "about {} in all{where_from}", duration(all));
+    out
+}
+
+/// Lengths of the axes of the index space; of the result for a call.
+fn shape(kernel: &Kernel) -> Vec<usize> {
+    match kernel {
+        Kernel::Fused(fused) => fused.space.dims().to_vec(),
+        Kernel::Call(call) => call.layout.shape.dims().to_vec(),
+    }
 }
 
 /// What `Plan::explain` calls a kernel.
@@ -190,7 +251,7 @@ pub fn read(file: &Path) -> Result<String> {
 }
 
 fn display(file: &Path) -> String {
-    if file == Path::new("-") { "standard input".to_owned() } else { file.display().to_string() }
+    if file == Path::new("-") { "standard input".to_owned() } else { printable(&file.display().to_string()) }
 }
 
 /// Reads the graph; an error shows the line it is about.
@@ -199,6 +260,7 @@ pub fn parse(file: &Path, text: &str) -> Result<Graph> {
     graph.map_err(|error| match error {
         Error::Text { line, what } => {
             let shown: String = text.lines().nth(line.saturating_sub(1)).unwrap_or("").chars().take(200).collect();
+            let shown = printable(&shown);
             let bar = style("|").blue().for_stderr();
             anyhow!(
                 "{}:{line}: {what}\n {line:>4} {bar} {shown}\n{} the syntax, with an example: crossover explain --help",

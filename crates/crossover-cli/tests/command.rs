@@ -71,7 +71,9 @@ fn a_quick_tour_checks_every_result() {
         assert_eq!(result["checked"]["ok"], true, "{result}");
         assert!(result["checked"]["compared"].as_u64() > Some(0), "{result}");
         assert!(result["seconds"].as_f64() > Some(0.0), "{result}");
-        assert!(result["roof_fraction"].as_f64() > Some(0.0), "{result}");
+        let fraction = result["roof_fraction"].as_f64();
+        assert!(fraction > Some(0.0) && fraction <= Some(1.0), "{result}");
+        assert_ne!(result["limit"], "", "{result}");
         assert!(result["kernels"].as_array().is_some_and(|kernels| !kernels.is_empty()), "{result}");
     }
     assert_eq!(tour["all_checked"], true);
@@ -93,7 +95,7 @@ fn compositions_become_one_kernel_of_their_kind() {
 
 #[test]
 fn a_tour_in_a_pipe_is_plain_text_of_at_most_a_hundred_columns() {
-    let output = crossover(&["tour", "--quick", "--only", "sum"]);
+    let output = crossover(&["tour", "--quick", "--only", "sum", "--only", "embedding"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(output.stderr.is_empty(), "no progress where nobody watches: {}", text(&output.stderr));
     let report = text(&output.stdout);
@@ -101,6 +103,9 @@ fn a_tour_in_a_pipe_is_plain_text_of_at_most_a_hundred_columns() {
     assert!(!report.contains('█'), "{report}");
     assert!(report.contains("All right: 2 results equal the reference bit for bit"), "{report}");
     assert!(report.lines().all(|line| line.chars().count() <= 100), "{report}");
+    let (_, next) = report.split_once("\nNext:\n").expect("what to do next");
+    assert!(next.lines().all(|line| line.starts_with("  ")), "it is the last: {report}");
+    assert!(next.lines().all(|line| line.contains("crossover ") || line.contains("cargo ")), "{report}");
 }
 
 #[test]
@@ -166,13 +171,69 @@ fn doctor_describes_the_machine_and_its_checks_hold() {
     assert!(report.contains("processor") && report.contains("denormals are kept"), "{report}");
 }
 
+/// A machine that nobody has measured, with two threads and no GPU: what is predicted for it is always the same.
+const ASSUMED: [(&str, &str); 4] = [
+    ("CROSSOVER_CACHE", "off"),
+    ("CROSSOVER_THREADS", "2"),
+    ("CROSSOVER_DEVICE", "cpu"),
+    ("CROSSOVER_CONFIG", "off"),
+];
+
+#[test]
+fn doctor_shows_what_is_in_effect() {
+    let with = |variables: &[(&str, &str)]| {
+        let output =
+            command(&["doctor", "--json"]).envs(variables.iter().copied()).output().expect("it starts");
+        serde_json::from_slice::<Value>(&output.stdout).expect("one JSON object")
+    };
+    let set = with(&[("CROSSOVER_CACHE", "/x"), ("CROSSOVER_THREADS", "1"), ("CROSSOVER_SIMD", "scalar")]);
+    assert_eq!(set["cache_directory"], "/x");
+    assert_eq!((&set["cpu"]["threads"], &set["cpu"]["simd"]), (&1.into(), &"scalar".into()));
+    assert_eq!(set["cpu"]["machine_code"], false);
+    assert!(set["cpu"]["processors"].as_u64() > Some(0));
+    assert_eq!(with(&[("CROSSOVER_CACHE", "off")])["cache_directory"], Value::Null);
+    let wrong = with(&[("CROSSOVER_THREADS", "abc")]);
+    let check = &wrong["checks"][0];
+    assert_eq!((&check["name"], &check["ok"]), (&"denormals are kept".into(), &false.into()));
+    let detail = check["detail"].as_str().expect("text");
+    assert!(detail.contains("CROSSOVER_THREADS") && !detail.contains("flushes"), "{detail}");
+}
+
 #[test]
 fn plans_of_the_example_graphs() {
     for name in ["layer_norm", "softmax", "standardise", "linear_gelu"] {
-        let output = crossover(&["explain", &format!("docs/graphs/{name}.graph")]);
+        let file = format!("docs/graphs/{name}.graph");
+        let output = command(&["explain", &file]).envs(ASSUMED).output().expect("it starts");
         assert!(output.status.success(), "{}", text(&output.stderr));
         insta::assert_snapshot!(name, text(&output.stdout));
     }
+}
+
+#[test]
+fn every_kernel_has_a_shape_and_a_predicted_time() {
+    let output = command(&["explain", "docs/graphs/linear_gelu.graph", "--json"]).envs(ASSUMED).output();
+    let explained: Value =
+        serde_json::from_slice(&output.expect("it starts").stdout).expect("one JSON object");
+    assert_eq!(explained["profile"], "assumed");
+    let kernels = explained["kernels"].as_array().expect("kernels");
+    let seconds = |value: &Value| value["predicted_seconds"].as_f64().expect("a number");
+    let total: f64 = kernels.iter().map(seconds).sum();
+    assert!(total > 0.0 && (total - seconds(&explained)).abs() < 1e-9 * total);
+    for kernel in kernels {
+        assert!(seconds(kernel) > 0.0 && kernel["predicted_on"].is_string(), "{kernel}");
+        assert!(kernel["shape"].as_array().is_some_and(|shape| !shape.is_empty()), "{kernel}");
+    }
+    assert!(explained["text"].as_str().is_some_and(|text| text.contains("on CPU: about")));
+}
+
+#[test]
+fn damaged_text_does_not_control_the_terminal() {
+    let output = with_input(&["explain", "-"], b"graph {\n  %a = \x1b[31mred\x07\n  return %a\n}\n");
+    let said = text(&output.stderr);
+    assert!(!said.contains('\x1b') && !said.contains('\x07'), "{said:?}");
+    assert!(said.contains("%a = \\u{1b}[31mred\\u{7}") && said.contains("found `\\u{1b}`"), "{said}");
+    let named = crossover(&["explain", "no\x1b[31mfile"]);
+    assert!(!text(&named.stderr).contains('\x1b'), "{}", text(&named.stderr));
 }
 
 #[test]

@@ -7,6 +7,14 @@
 use std::fmt;
 
 /// The type of one element.
+///
+/// ```
+/// use crossover_core::{DType, Kind};
+/// assert_eq!((DType::C64.kind(), DType::C64.real(), DType::C64.is_complex()), (Kind::Complex, DType::F32, true));
+/// assert_eq!((DType::BF16.compute(), DType::BF16.is_half(), DType::BF16.is_float()), (DType::F32, true, true));
+/// assert!(DType::U8.is_int() && DType::U8.is_unsigned_int() && !DType::U8.is_signed_int());
+/// assert_eq!(DType::from_name("f16"), Some(DType::F16));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum DType {
@@ -43,6 +51,12 @@ pub enum DType {
 }
 
 /// The family an element type belongs to, in promotion order.
+///
+/// ```
+/// use crossover_core::{DType, Kind};
+/// assert!(Kind::Bool < Kind::Int && Kind::Float < Kind::Complex);
+/// assert_eq!(DType::U16.kind(), Kind::Int);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// Booleans.
@@ -276,6 +290,14 @@ impl fmt::Display for DType {
 }
 
 /// A set of dtypes, as op files declare it.
+///
+/// ```
+/// use crossover_core::{DType, DTypeSet};
+/// let few = DTypeSet::of(&[DType::F32]).or(DTypeSet::BOOL);
+/// assert!(few.contains(DType::Bool) && !few.contains(DType::F64));
+/// assert_eq!(few.iter().count(), 2);
+/// assert_eq!(few.to_string(), "bool, f32");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DTypeSet(u16);
 
@@ -286,6 +308,10 @@ impl DTypeSet {
     pub const BOOL: DTypeSet = DTypeSet(1);
     /// Integers of every width and sign.
     pub const INT: DTypeSet = DTypeSet(0x01fe);
+    /// Signed integers of every width.
+    pub const SIGNED_INT: DTypeSet = DTypeSet(0x001e);
+    /// Unsigned integers of every width.
+    pub const UNSIGNED_INT: DTypeSet = DTypeSet(0x01e0);
     /// Real floats of every width.
     pub const FLOAT: DTypeSet = DTypeSet(0x1e00);
     /// The real floats that are computed in their own width.

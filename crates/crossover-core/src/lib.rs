@@ -18,10 +18,13 @@ pub mod reference;
 pub mod sample;
 mod scalar;
 mod shape;
+mod type_info;
 
 pub use dtype::{DType, DTypeSet, Kind};
 pub use error::{Error, Result};
+pub use graph::lexer::printable;
 pub use graph::{Graph, NodeId};
 pub use layout::{Layout, Positions, Span};
 pub use scalar::{Element, Number, Scalar};
 pub use shape::Shape;
+pub use type_info::{FloatInfo, IntInfo};

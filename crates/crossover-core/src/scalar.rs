@@ -20,6 +20,14 @@ mod sealed {
 /// A Rust type that can be an element of an array.
 ///
 /// Implemented for exactly the fifteen dtypes; `bool` is stored as one byte holding 0 or 1.
+///
+/// ```
+/// use crossover_core::{DType, Element, Scalar};
+/// fn double<T: Element + std::ops::Add<Output = T>>(x: T) -> Scalar {
+///     (x + x).to_scalar()
+/// }
+/// assert_eq!((f32::DTYPE, double(1.5f32).get::<f32>()), (DType::F32, Some(3.0)));
+/// ```
 pub trait Element: sealed::Sealed + Copy + Send + Sync + PartialEq + fmt::Debug + 'static {
     /// The dtype of this type.
     const DTYPE: DType;
@@ -99,6 +107,17 @@ element! {
 }
 
 /// One value with its dtype; equality is equality of bits.
+///
+/// ```
+/// use crossover_core::{DType, Element, Scalar};
+/// let half = 2.5f64.to_scalar();
+/// assert_eq!((half.dtype(), half.get::<f64>(), half.get::<f32>()), (DType::F64, Some(2.5), None));
+/// assert_eq!(half.cast(DType::I8), Scalar::from_bits(DType::I8, [2, 0]));
+/// assert_eq!(Scalar::one(DType::U8).bits(), [1, 0]);
+/// let mut bytes = [9; 2];
+/// Scalar::zero(DType::F16).write_to(&mut bytes);
+/// assert_eq!(Scalar::read_from(DType::F16, &bytes), Scalar::zero(DType::F16));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Scalar {
     dtype: DType,
@@ -196,6 +215,14 @@ impl fmt::Debug for Scalar {
 }
 
 /// A host number before it meets an array: its kind is known, its width is not.
+///
+/// ```
+/// use crossover_core::{DType, Kind, Number};
+/// let number = Number::from(300);
+/// assert_eq!((number.kind(), number.default_dtype()), (Kind::Int, DType::I64));
+/// assert!(number.overflows(DType::U8));
+/// assert_eq!(number.to_scalar(DType::I16).get::<i16>(), Some(300));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Number {
     /// A boolean.

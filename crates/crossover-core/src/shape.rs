@@ -13,6 +13,16 @@ use crate::{Error, Result};
 /// let shape = Shape::from([2, 3]);
 /// assert_eq!(shape.size(), 6);
 /// assert_eq!(shape.to_string(), "[2, 3]");
+/// assert_eq!((shape.rank(), shape.size(), shape.dims()), (2, 6, &[2, 3][..]));
+/// assert_eq!((shape.strides().as_slice(), shape.iter().max()), (&[3, 1][..], Some(&3)));
+/// assert_eq!((shape.axis("sum", -1)?, shape.axes("sum", &[-1, 0])?.as_slice()), (1, &[0, 1][..]));
+/// assert_eq!(shape.reduced(&[0], true), Shape::from([1, 3]));
+/// assert_eq!(Shape::scalar().size(), 1);
+/// assert!(Shape::checked("zeros", [usize::MAX, 2]).is_err());
+/// let mut wider = shape.clone();
+/// wider.dims_mut()[0] = 4;
+/// assert_eq!(wider, Shape::from([4, 3]));
+/// # Ok::<(), crossover_core::Error>(())
 /// ```
 #[derive(Eq, Default)]
 pub struct Shape(SmallVec<[usize; 4]>);
@@ -65,9 +75,9 @@ impl Shape {
         self.0.len()
     }
 
-    /// Number of elements: 1 without axes, 0 when any axis is empty.
+    /// Number of elements: 1 without axes, 0 when any axis is empty, `usize::MAX` when there are more than that.
     pub fn size(&self) -> usize {
-        self.0.iter().product()
+        self.0.iter().fold(1, |size: usize, &n| size.saturating_mul(n))
     }
 
     /// The lengths as a slice.
@@ -91,7 +101,7 @@ impl Shape {
         let mut step = 1isize;
         for (stride, &n) in strides.iter_mut().zip(&self.0).rev() {
             *stride = step;
-            step *= n.max(1) as isize;
+            step = step.saturating_mul(n.max(1).try_into().unwrap_or(isize::MAX));
         }
         strides
     }
@@ -247,6 +257,15 @@ mod tests {
         ok(&[5, 1, 4], &[3, 1], &[5, 3, 4]);
         assert!(Shape::from([2]).broadcast("t", &Shape::from([3])).is_err());
         assert!(Shape::from([0]).broadcast("t", &Shape::from([2])).is_err());
+    }
+
+    #[test]
+    fn sizes_that_overflow_saturate() {
+        let huge = Shape::from([1 << 62, 8]);
+        assert_eq!((huge.size(), huge.strides()[0]), (usize::MAX, 8));
+        assert_eq!(Shape::from([8, 1 << 62]).strides()[0], 1 << 62);
+        assert_eq!(Shape::from([2, usize::MAX]).strides()[0], isize::MAX);
+        assert_eq!(Shape::from([1 << 62, 8, 0]).size(), 0);
     }
 
     #[test]

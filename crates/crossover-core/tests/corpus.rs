@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use crossover_core::{
-    graph::Op,
+    Graph,
+    graph::{self, Op},
     ops::{MapOp, reduce::ReduceOp},
     reference::{corpus, evaluate},
 };
@@ -79,6 +80,23 @@ fn every_op_has_a_case() {
     ];
     let missing: Vec<_> = maps.chain(reduces).chain(others).filter(|name| !used.contains(*name)).collect();
     assert!(missing.is_empty(), "no case for {missing:?}");
+}
+
+/// A reader is only fuzzed where some input reaches it.
+#[test]
+fn every_op_but_kernels_of_users_is_in_the_fuzzers_corpus() {
+    let folder = corpus::folder().join("../fuzz/corpus/graph");
+    let mut used = HashSet::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let graph = std::fs::read_to_string(&path).ok().and_then(|text| Graph::parse(&text).ok());
+        let seed = path.extension().is_some_and(|extension| extension == "graph");
+        assert!(graph.is_some() || !seed, "{} is no graph", path.display());
+        used.extend(graph.iter().flat_map(|graph| graph.nodes()).map(|node| node.op.name().to_string()));
+    }
+    let elementwise = |name: &&str| MapOp::from_name(name).is_none() && *name != "custom";
+    let missing: Vec<_> = graph::names().filter(elementwise).filter(|name| !used.contains(*name)).collect();
+    assert!(missing.is_empty(), "no input for {missing:?}");
 }
 
 #[test]

@@ -140,6 +140,13 @@ fn scalars_keep_every_bit() {
 fn errors_name_the_token_found_and_what_was_expected() {
     assert_eq!(refused("%y = mutliply %x, %x"), "there is no operation `mutliply`; did you mean `multiply`?");
     assert_eq!(refused("%y = frobnicate %x"), "there is no operation `frobnicate`");
+    assert_eq!(
+        refused("%y = softmax %x"),
+        "`softmax` is not one operation but several: docs/graphs/softmax.graph writes it out"
+    );
+    assert!(refused("%y = layer_norm %x").ends_with("docs/graphs/layer_norm.graph writes it out"));
+    assert_eq!(refused("%y = \x1b[31m"), "expected an operation, found `\\u{1b}`");
+    assert_eq!(refused("%y = \u{202e}abs"), "expected an operation, found `\\u{202e}`");
     assert_eq!(refused("%y = add %x %x"), "expected `,` between operands, found `%x`");
     assert_eq!(refused("%y = abs %x twice"), "expected the end of the line, found `twice`");
     assert_eq!(refused("%y = add %x, %z"), "`%z` is not defined above");

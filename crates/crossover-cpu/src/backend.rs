@@ -236,6 +236,10 @@ impl Backend for CpuBackend {
         })
     }
 
+    fn admit(&self, bytes: usize) -> Result<()> {
+        self.pool.admit(bytes)
+    }
+
     fn trim(&self) -> Result<()> {
         self.pool.trim(0);
         Ok(())
@@ -272,7 +276,7 @@ impl Backend for CpuBackend {
             }
             CallOp::SearchSorted { right } => Ok(Box::new(kernels::Search::new(call, *right, threads)?)),
             CallOp::Compress => Ok(Box::new(kernels::Compress::new(call, tiles, threads)?)),
-            CallOp::Fft { kind, axes, scale } => kernels::fft(call, *kind, axes, *scale, threads),
+            CallOp::Fft { kind, axes, scale } => kernels::fft(call, *kind, axes, *scale, threads, &self.pool),
             CallOp::Linalg(op) => kernels::linalg(call, *op, threads, self.pool.clone()),
             CallOp::Custom(kernel) => Ok(Box::new(kernels::Custom::new(call, kernel, threads))),
             CallOp::Convolve { mode, boundary } => {

@@ -8,7 +8,7 @@
 use std::{
     alloc::{Layout, alloc, dealloc},
     cell::RefCell,
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -26,6 +26,8 @@ const SMALL: usize = 64 << 10;
 const CLASSES: usize = class_index(SMALL) + 1;
 /// Bytes of each small class that a thread keeps, and how many blocks at most.
 const PER_CLASS: (usize, usize) = (128 << 10, 64);
+/// Sizes of large blocks are this far apart at most.
+const STEP: usize = 64 << 10;
 /// Blocks from here on are aligned to huge pages and ask for them.
 const HUGE: usize = 4 << 20;
 const HUGE_PAGE: usize = 2 << 20;
@@ -64,12 +66,68 @@ pub struct Pool {
     cache: Mutex<Cache>,
 }
 
-/// Free blocks by size; within a size, the oldest first.
+/// Free blocks by size; within a size, the oldest first. No list is empty.
 #[derive(Debug, Default)]
 struct Cache {
     blocks: BTreeMap<usize, Vec<(u64, usize)>>,
+    /// Sizes of the blocks by the time they were freed at.
+    ages: BTreeMap<u64, usize>,
+    /// Sizes of blocks in use that are larger than their class, by address.
+    larger: HashMap<usize, usize>,
     bytes: u64,
     clock: u64,
+}
+
+impl Cache {
+    /// The block that was freed last among those of `size`, or of the next size there is that is up to an eighth larger: fresh pages
+    /// cost more than the difference.
+    fn take(&mut self, size: usize) -> Option<(usize, usize)> {
+        let found = *self.blocks.range(size..=size + size / 8).next()?.0;
+        let (stamp, address) = self.remove(found, Vec::pop)?;
+        self.ages.remove(&stamp);
+        if found > size {
+            self.larger.insert(address, found);
+        }
+        Some((address, found))
+    }
+
+    fn keep(&mut self, address: usize, size: usize) {
+        self.clock += 1;
+        self.bytes += size as u64;
+        self.ages.insert(self.clock, size);
+        self.blocks.entry(size).or_default().push((self.clock, address));
+    }
+
+    /// The oldest blocks, taken out until at most `bytes` remain.
+    fn shrunk(&mut self, bytes: u64) -> Vec<(usize, usize)> {
+        let mut out = Vec::new();
+        while self.bytes > bytes {
+            let Some(oldest) = self.oldest() else { break };
+            out.push(oldest);
+        }
+        out
+    }
+
+    /// The block that was freed first, and its size.
+    fn oldest(&mut self) -> Option<(usize, usize)> {
+        let (_, size) = self.ages.pop_first()?;
+        let (_, address) = self.remove(size, |list| Some(list.remove(0)))?;
+        Some((address, size))
+    }
+
+    fn remove(
+        &mut self,
+        size: usize,
+        which: impl FnOnce(&mut Vec<(u64, usize)>) -> Option<(u64, usize)>,
+    ) -> Option<(u64, usize)> {
+        let list = self.blocks.get_mut(&size)?;
+        let removed = which(list)?;
+        if list.is_empty() {
+            self.blocks.remove(&size);
+        }
+        self.bytes -= size as u64;
+        Some(removed)
+    }
 }
 
 /// Free small blocks of a thread, by class.
@@ -89,13 +147,14 @@ thread_local! {
     static SMALL_BLOCKS: RefCell<Small> = const { RefCell::new(Small { lists: [const { Vec::new() }; CLASSES] }) };
 }
 
-/// Bytes of the block that serves a request. Four classes per power of two above 4 KiB: at most a quarter is unused.
+/// Bytes of the block that serves a request. Above 4 KiB there are four classes per power of two, and one per 64 KiB where that is
+/// finer: at most a quarter is unused, and less than 64 KiB.
 fn class_bytes(bytes: usize) -> Option<usize> {
     if bytes <= COARSE {
         return Some(bytes.next_power_of_two().max(ALIGN));
     }
     let step = bytes.checked_next_power_of_two()? / 8;
-    bytes.checked_next_multiple_of(step)
+    bytes.checked_next_multiple_of(step.min(STEP))
 }
 
 fn layout(bytes: usize) -> Option<Layout> {
@@ -158,7 +217,7 @@ impl Pool {
         if live > self.peak.load(Ordering::Relaxed) {
             self.peak.fetch_max(live, Ordering::Relaxed);
         }
-        let reused = if size <= SMALL { take_small(size) } else { self.take(size) };
+        let reused = if size <= SMALL { take_small(size) } else { self.reuse(size) };
         let address = match reused {
             Some(address) => address,
             None => self.fresh(size, live).inspect_err(|_| {
@@ -173,20 +232,7 @@ impl Pool {
         self.misses.fetch_add(1, Ordering::Relaxed);
         // Cached blocks of other sizes give way before the budget is exceeded.
         self.shrink(self.budget.saturating_sub(live));
-        // What is available changes while other programs run, and the system kills whoever touches more than there is.
-        if size >= WATCHED && size as u64 > available() {
-            self.shrink(0);
-            let left = available();
-            if size as u64 > left {
-                return Err(Error::OutOfMemory {
-                    device: "CPU".into(),
-                    requested: size as u64,
-                    free: left,
-                    reserved: self.stats().live,
-                    largest: left,
-                });
-            }
-        }
+        self.admit(size)?;
         let reserved = live + self.cache.lock().bytes;
         self.peak_reserved.fetch_max(reserved, Ordering::Relaxed);
         let address = obtain(size).or_else(|| {
@@ -194,6 +240,26 @@ impl Pool {
             obtain(size)
         });
         address.ok_or_else(|| self.full(size))
+    }
+
+    /// Whether the system has room for so many bytes, in a block or elsewhere: what is available changes while other programs run, and
+    /// whoever touches more than there is gets killed. Cached blocks give way.
+    pub fn admit(&self, bytes: usize) -> Result<()> {
+        if bytes < WATCHED || bytes as u64 <= available() {
+            return Ok(());
+        }
+        self.shrink(0);
+        let left = available();
+        if bytes as u64 <= left {
+            return Ok(());
+        }
+        Err(Error::OutOfMemory {
+            device: "CPU".into(),
+            requested: bytes as u64,
+            free: left,
+            reserved: self.stats().live,
+            largest: left,
+        })
     }
 
     fn full(&self, bytes: usize) -> Error {
@@ -207,11 +273,14 @@ impl Pool {
         }
     }
 
-    fn take(&self, size: usize) -> Option<usize> {
-        let mut cache = self.cache.lock();
-        let (_, address) = cache.blocks.get_mut(&size)?.pop()?;
-        cache.bytes -= size as u64;
-        drop(cache);
+    fn reuse(&self, size: usize) -> Option<usize> {
+        let (address, found) = self.cache.lock().take(size)?;
+        // What was cached was within the budget, so the rest of a larger block is.
+        let more = (found - size) as u64;
+        if more > 0 {
+            let live = self.live.fetch_add(more, Ordering::Relaxed) + more;
+            self.peak.fetch_max(live, Ordering::Relaxed);
+        }
         self.hits.fetch_add(1, Ordering::Relaxed);
         Some(address)
     }
@@ -222,38 +291,29 @@ impl Pool {
         if block.bytes == 0 {
             return;
         }
-        let Some(size) = class_bytes(block.bytes) else { return };
+        let Some(class) = class_bytes(block.bytes) else { return };
         let address = block.address.0 as usize;
+        if class <= SMALL {
+            self.live.fetch_sub(class as u64, Ordering::Relaxed);
+            return put_small(address, class);
+        }
+        let mut cache = self.cache.lock();
+        let size = cache.larger.remove(&address).unwrap_or(class);
         self.live.fetch_sub(size as u64, Ordering::Relaxed);
-        if size <= SMALL { put_small(address, size) } else { self.keep(address, size) }
-    }
-
-    fn keep(&self, address: usize, size: usize) {
         if size as u64 > self.keep {
+            drop(cache);
             return release(address, size);
         }
-        self.shrink(self.keep - size as u64);
-        let mut cache = self.cache.lock();
-        cache.clock += 1;
-        let stamp = cache.clock;
-        cache.bytes += size as u64;
-        cache.blocks.entry(size).or_default().push((stamp, address));
+        let released = cache.shrunk(self.keep - size as u64);
+        cache.keep(address, size);
+        drop(cache);
+        released.into_iter().for_each(|(address, size)| release(address, size));
     }
 
     /// Releases the oldest cached blocks until at most `bytes` remain.
     fn shrink(&self, bytes: u64) {
-        let mut cache = self.cache.lock();
-        while cache.bytes > bytes {
-            let oldest = cache.blocks.iter().filter_map(|(&size, list)| Some((list.first()?.0, size))).min();
-            let Some((_, size)) = oldest else { return };
-            let Some(list) = cache.blocks.get_mut(&size) else { return };
-            let (_, address) = list.remove(0);
-            if list.is_empty() {
-                cache.blocks.remove(&size);
-            }
-            cache.bytes -= size as u64;
-            release(address, size);
-        }
+        let removed = self.cache.lock().shrunk(bytes);
+        removed.into_iter().for_each(|(address, size)| release(address, size));
     }
 
     /// Releases cached blocks until at most `bytes` remain; the caller's own small blocks as well.
@@ -422,9 +482,11 @@ mod tests {
     }
 
     #[test]
-    fn class_sizes_waste_at_most_a_quarter() {
-        for bytes in (1..200_000).step_by(97) {
+    fn class_sizes_waste_at_most_a_quarter_and_64_kib() {
+        let large = [524_289, 2_097_153, 80_000_000, (1 << 30) + 1];
+        for bytes in (1..200_000).step_by(97).chain(large) {
             let size = class_bytes(bytes).unwrap();
+            assert!(size < bytes + STEP, "{bytes} {size}");
             assert!(
                 size >= bytes && (size <= COARSE || size as f64 <= bytes as f64 * 1.26),
                 "{bytes} {size}"
@@ -434,6 +496,51 @@ mod tests {
             }
         }
         assert_eq!((class_size(0), class_size(CLASSES - 1)), (ALIGN, SMALL));
+    }
+
+    #[test]
+    fn a_cached_block_that_is_a_little_larger_serves_too() {
+        let pool = Pool::new(1 << 30, 1 << 28);
+        let large = pool.allocate(8_800_000).unwrap();
+        let address = large.address;
+        pool.free(large);
+        let held = pool.stats().cached;
+        assert_ne!(
+            pool.allocate(7_500_000).map(|b| (pool.free(b), b.address).1).unwrap(),
+            address,
+            "too much larger"
+        );
+        let small = pool.allocate(8_000_000).unwrap();
+        assert_eq!((small.address, small.bytes), (address, 8_000_000));
+        assert_eq!(pool.stats().live, held, "all of the block counts while it is in use");
+        pool.free(small);
+        assert_eq!(pool.stats().live, 0);
+        let again = pool.allocate(8_800_000).unwrap();
+        assert_eq!(again.address, address, "it is as large as it was");
+        pool.free(again);
+        pool.trim(0);
+        assert_eq!((pool.stats().cached, pool.stats().live), (0, 0));
+    }
+
+    #[test]
+    fn the_oldest_blocks_give_way_first() {
+        let pool = Pool::new(1 << 30, 3 << 20);
+        let blocks: Vec<Block> =
+            [1 << 20, 3 << 19, 1 << 20].map(|bytes| pool.allocate(bytes).unwrap()).into();
+        blocks.iter().for_each(|block| pool.free(*block));
+        assert_eq!(pool.stats().cached, 5 << 19, "the first had to go");
+        let again = [1 << 20, 3 << 19].map(|bytes| pool.allocate(bytes).unwrap());
+        assert_eq!(again.map(|block| block.address), [blocks[2].address, blocks[1].address]);
+        again.into_iter().for_each(|block| pool.free(block));
+    }
+
+    #[test]
+    fn more_than_the_system_has_is_not_admitted() {
+        let pool = Pool::new(1 << 20, 0);
+        assert!(pool.admit(2 << 20).is_ok(), "the budget is that of blocks");
+        assert!(
+            matches!(pool.admit(1 << 50), Err(Error::OutOfMemory { requested, .. }) if requested == 1 << 50)
+        );
     }
 
     #[test]

@@ -3,6 +3,12 @@
 use std::fmt;
 
 /// A set of vector instructions. Results never depend on it.
+///
+/// ```
+/// use crossover_cpu::Simd;
+/// assert!(Simd::detect().is_available() && Simd::available().any(|simd| simd == Simd::Scalar));
+/// println!("{}", Simd::detect().name());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Simd {
     /// What every processor of the target has, without fused multiply-add on x86-64.

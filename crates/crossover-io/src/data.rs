@@ -4,6 +4,11 @@ use crossover_core::{DType, Shape};
 
 use crate::error::Fault;
 
+/// Bytes of the elements of a shape, where they can be addressed.
+pub(crate) fn bytes(shape: &Shape, dtype: DType) -> Option<usize> {
+    shape.size().checked_mul(dtype.size())
+}
+
 /// A shape and the bytes its elements take, where both can be addressed.
 pub(crate) fn sized(dims: &[u64], dtype: DType) -> Result<(Shape, usize), Fault> {
     let wrong =

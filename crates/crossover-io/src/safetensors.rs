@@ -40,7 +40,7 @@ pub struct Tensor {
 impl Tensor {
     /// Size of the data in bytes.
     pub fn bytes(&self) -> usize {
-        self.shape.size() * self.dtype.size()
+        self.shape.size().saturating_mul(self.dtype.size())
     }
 }
 

@@ -29,15 +29,14 @@ impl Plan {
     /// As [`explain`](Plan::explain), with lines of the caller's below the heading of each kernel.
     pub fn explain_with(&self, rates: Option<&Rates>, notes: impl Fn(usize) -> String) -> String {
         let mut out = String::new();
-        let total: u64 = self.launches.iter().map(|l| l.cost.read + l.cost.written).sum();
-        let flops: u64 = self.launches.iter().map(|l| l.cost.flops).sum();
+        let total = self.cost();
         let plural = if self.launches.len() == 1 { "" } else { "s" };
         let _ = write!(
             out,
             "plan: {} kernel{plural}, {} moved, {} arithmetic operations",
             self.launches.len(),
-            bytes(total),
-            count(flops)
+            bytes(total.moved()),
+            count(total.flops)
         );
         if let Some(rates) = rates {
             let _ = write!(out, ", about {}", duration(self.time(rates)));
@@ -182,7 +181,7 @@ fn strided(window: &Window, dims: &[usize]) -> String {
     let mut step = 1isize;
     let plain = dims.iter().zip(&window.strides).rev().all(|(&n, &s)| {
         let same = s == step;
-        step *= n as isize;
+        step = step.saturating_mul(n.try_into().unwrap_or(isize::MAX));
         same
     });
     if plain && window.offset == 0 {

@@ -11,10 +11,13 @@
 //!
 //! Kernels that do not depend on each other merge when an item reads both, and when they read the same operand.
 
+mod set;
+
 use crossover_core::{Layout, Shape, graph::Op};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use self::set::Set;
 use crate::{
     draft::{Arg, Draft, Item, ItemId, Work},
     kernel::{Extent, Kind},
@@ -85,42 +88,19 @@ impl Group {
     }
 }
 
-/// A set of group numbers.
-#[derive(Debug, Clone, Default)]
-struct Set(Vec<u64>);
-
-impl Set {
-    fn insert(&mut self, i: usize) {
-        if self.0.len() <= i / 64 {
-            self.0.resize(i / 64 + 1, 0);
-        }
-        self.0[i / 64] |= 1 << (i % 64);
-    }
-
-    fn contains(&self, i: usize) -> bool {
-        self.0.get(i / 64).is_some_and(|w| w >> (i % 64) & 1 == 1)
-    }
-
-    fn union(&mut self, other: &Set) {
-        if self.0.len() < other.0.len() {
-            self.0.resize(other.0.len(), 0);
-        }
-        for (a, b) in self.0.iter_mut().zip(&other.0) {
-            *a |= b;
-        }
-    }
-}
-
 struct Fuser<'a> {
     draft: &'a Draft,
     groups: Vec<Group>,
     /// Group of each item; `None` for inputs and scalars.
     home: Vec<Option<usize>>,
+    /// Groups that others have come to depend on.
+    needed: Set,
 }
 
 /// Groups in an order in which each one's operands come first.
 pub(crate) fn draft(draft: &Draft, options: Options) -> Vec<Group> {
-    let mut fuser = Fuser { draft, groups: Vec::new(), home: vec![None; draft.items.len()] };
+    let home = vec![None; draft.items.len()];
+    let mut fuser = Fuser { draft, groups: Vec::new(), home, needed: Set::default() };
     for id in 0..draft.items.len() {
         if !draft.items[id].is_source() {
             let chosen = if options.fusion { fuser.join(id) } else { None };
@@ -154,6 +134,19 @@ impl Fuser<'_> {
         out
     }
 
+    /// Groups that the item needs, directly or not, beside the one that it is a member of.
+    fn depends_of(&mut self, id: ItemId, own: Option<usize>) -> Set {
+        let mut depends = Set::default();
+        for group in self.operand_groups(id) {
+            if Some(group) != own {
+                self.needed.insert(group);
+                depends.union(&self.groups[group].depends);
+                depends.insert(group);
+            }
+        }
+        depends
+    }
+
     /// Opens a group for an item alone.
     fn open(&mut self, id: ItemId) {
         let item = self.item(id);
@@ -163,11 +156,7 @@ impl Fuser<'_> {
             _ => None,
         };
         let extent = if item.is_reduce() { Extent::Reduced } else { Extent::Full };
-        let mut depends = Set::default();
-        for group in self.operand_groups(id) {
-            depends.insert(group);
-            depends.union(&self.groups[group].depends);
-        }
+        let depends = self.depends_of(id, None);
         self.home[id] = Some(self.groups.len());
         self.groups.push(Group { domain, members: vec![(id, extent)], depends });
     }
@@ -296,6 +285,11 @@ impl Fuser<'_> {
 
     /// Whoever depends on `a` or `b` depends on both, and on all that they depend on.
     fn propagate(&mut self, a: usize, b: usize, depends: &Set) {
+        if !self.needed.contains(a) && !self.needed.contains(b) {
+            return;
+        }
+        self.needed.insert(a);
+        self.needed.insert(b);
         for group in &mut self.groups {
             if group.depends.contains(a) || group.depends.contains(b) {
                 group.depends.insert(a);
@@ -308,20 +302,16 @@ impl Fuser<'_> {
     fn add(&mut self, id: ItemId, group: usize) {
         let extent = self.extent_in(id, group).expect("join checked that the item fits");
         let domain = self.domain_with(id, group);
-        let mut depends = Set::default();
-        for other in self.operand_groups(id) {
-            if other != group {
-                depends.insert(other);
-                depends.union(&self.groups[other].depends);
-            }
-        }
+        let depends = self.depends_of(id, Some(group));
         let target = &mut self.groups[group];
         target.domain = domain;
         target.members.push((id, extent));
         target.depends.union(&depends);
         self.home[id] = Some(group);
-        let depends = self.groups[group].depends.clone();
-        self.propagate(group, group, &depends);
+        if self.needed.contains(group) {
+            let depends = self.groups[group].depends.clone();
+            self.propagate(group, group, &depends);
+        }
     }
 
     /// Merges kernels over one domain that read the same elements of the same operand, so that they are read once.
@@ -345,7 +335,8 @@ impl Fuser<'_> {
     }
 
     /// Groups in execution order.
-    fn ordered(self) -> Vec<Group> {
+    fn ordered(mut self) -> Vec<Group> {
+        self.groups.iter_mut().for_each(|group| group.depends = Set::default());
         let mut order: Vec<usize> =
             (0..self.groups.len()).filter(|&g| !self.groups[g].members.is_empty()).collect();
         let mut done = Set::default();

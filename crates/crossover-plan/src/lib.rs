@@ -3,6 +3,7 @@
 //! Pure: no threads, no devices. `README.md` beside the sources explains the passes with an example.
 
 mod cost;
+mod count;
 mod draft;
 mod explain;
 mod fold;

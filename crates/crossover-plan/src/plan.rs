@@ -46,7 +46,7 @@ pub struct Buffer {
 impl Buffer {
     /// Size in bytes.
     pub fn bytes(&self) -> usize {
-        self.elements * self.dtype.size()
+        self.elements.saturating_mul(self.dtype.size())
     }
 }
 
@@ -115,6 +115,10 @@ impl Plan {
 
     /// Bytes of the buffers the plan computes, outputs included.
     pub fn computed_bytes(&self) -> usize {
-        self.buffers.iter().filter(|b| b.role == Role::Computed).map(Buffer::bytes).sum()
+        self.buffers
+            .iter()
+            .filter(|b| b.role == Role::Computed)
+            .map(Buffer::bytes)
+            .fold(0, usize::saturating_add)
     }
 }

@@ -131,7 +131,7 @@ impl Work {
     /// The work of a kernel of a plan with these buffers; without them, windows that overlap count in full.
     pub fn of(kernel: &Kernel, buffers: &[Buffer]) -> Work {
         let cost = cost::kernel(kernel, buffers);
-        let mut work = Work { bytes: cost.read + cost.written, terms: SmallVec::new() };
+        let mut work = Work { bytes: cost.moved(), terms: SmallVec::new() };
         match kernel {
             Kernel::Fused(fused) => work.fused(fused),
             Kernel::Call(call) => work.call(call, cost.flops),
@@ -141,23 +141,18 @@ impl Work {
 
     fn add(&mut self, class: Class, dtype: DType, count: u64) {
         let width = Width::of(dtype);
-        let count = if dtype.is_complex() { 4 * count } else { count };
+        let count = if dtype.is_complex() { count.saturating_mul(4) } else { count };
         match self.terms.iter_mut().find(|t| t.class == class && t.width == width) {
-            Some(term) => term.count += count,
+            Some(term) => term.count = term.count.saturating_add(count),
             None if count > 0 => self.terms.push(Term { class, width, count }),
             None => {}
         }
     }
 
     fn fused(&mut self, fused: &Fused) {
-        let full = fused.space.size() as u64;
-        let reduced = (fused.space.outer_size() * fused.space.inner_size()) as u64;
+        let full = cost::points(fused, Extent::Full).0;
         for step in &fused.steps {
-            let points = match step.extent {
-                Extent::Full => full,
-                Extent::Reduced => reduced,
-                Extent::One => 1,
-            };
+            let points = cost::points(fused, step.extent).0;
             match &step.op {
                 StepOp::Map(op) => {
                     let class = match op.info().cost {
@@ -203,7 +198,7 @@ impl Work {
             CallOp::Take { .. } | CallOp::Gather { .. } | CallOp::Compress => (Class::Lookup, result),
             CallOp::Scatter { .. } | CallOp::SearchSorted { .. } => (Class::Lookup, flops),
             // A few functions and a few words for each sample.
-            CallOp::Sample(_) => return self.add(Class::Heavy, DType::F64, 6 * result),
+            CallOp::Sample(_) => return self.add(Class::Heavy, DType::F64, result.saturating_mul(6)),
             _ => (Class::Other, flops),
         };
         // Counts of calls include what complex numbers need.

@@ -268,3 +268,62 @@ fn without_fusion_every_node_is_a_kernel() {
         graph.nodes().iter().filter(|n| matches!(n.op, Op::Reduce { op: ReduceOp::Max, .. })).count();
     assert_eq!((plan.launches.len(), maximum), (5, 1));
 }
+
+#[test]
+fn planning_takes_time_in_proportion_to_the_number_of_calls() {
+    let time = |calls: usize, times: usize| {
+        let mut graph = Graph::new();
+        let mut x = graph.input(DType::F32, Shape::from([8])).unwrap();
+        for _ in 0..calls {
+            x = graph.push(Op::Scan { op: ReduceOp::Sum, axis: 0 }, &[x]).unwrap();
+        }
+        graph.output(x);
+        let start = processor_time();
+        for _ in 0..times {
+            assert_eq!(Plan::new(&graph, Options::default()).unwrap().launches.len(), calls);
+        }
+        processor_time() - start
+    };
+    let (short, long) = (time(2_000, 20), time(40_000, 1));
+    // Looking through all kernels for each of them makes it twenty times as long. The clock ticks every few milliseconds.
+    assert!(
+        long < 5 * short + 50_000_000,
+        "{short} ns for 20 chains of 2000 calls, {long} ns for one of 40000"
+    );
+}
+
+/// Nanoseconds that this thread has computed, whatever else the machine does; those that have passed where nobody counts.
+fn processor_time() -> u64 {
+    static BEGIN: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    let counted = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let counted = counted.and_then(|text| text.split_whitespace().next()?.parse().ok());
+    counted.unwrap_or_else(|| BEGIN.get_or_init(std::time::Instant::now).elapsed().as_nanos() as u64)
+}
+
+#[test]
+fn costs_of_arrays_that_fit_nowhere_stay_at_the_most_there_is() {
+    let side = 1 << 29;
+    let plan = plan(|g| {
+        let (a, b) = (matrix(g, side, side), matrix(g, side, side));
+        let product = g.push(Op::MatMul, &[a, b])?;
+        let sum = compose::binary(g, MapOp::Add, &product, &a)?;
+        compose::unary(g, MapOp::Exp, &sum)
+    });
+    let cost = plan.cost();
+    assert_eq!((cost.flops, plan.launches[0].cost.flops), (u64::MAX, u64::MAX));
+    assert!(cost.moved() >= 5 << 60, "{cost:?}");
+    assert!(
+        plan.explain(None).contains(" moved, 18446744073.7G arithmetic operations"),
+        "{}",
+        plan.explain(None)
+    );
+    assert!(plan.work()[0].terms.iter().all(|term| term.count == u64::MAX));
+
+    let complex = self::plan(|g| {
+        let x = g.input(DType::C128, Shape::from([(1 << 59) - 1]))?;
+        let y = g.input(DType::C128, Shape::from([(1 << 59) - 1]))?;
+        compose::binary(g, MapOp::Pow, &x, &y)
+    });
+    assert!(complex.cost().flops > 1 << 60 && complex.cost().moved() == u64::MAX);
+    assert!(complex.work()[0].terms.iter().all(|term| term.count > 1 << 60));
+}

@@ -161,6 +161,12 @@ pub trait Backend: Send + Sync + 'static {
     fn account(&self) -> Option<&Account> {
         None
     }
+    /// Whether there is room for so many bytes of host memory that are no block of its; the error of an allocation if not. Asked of the
+    /// host only.
+    fn admit(&self, bytes: usize) -> Result<()> {
+        let _ = bytes;
+        Ok(())
+    }
     /// Gives memory back that was freed and kept, once work that still uses it has passed.
     fn trim(&self) -> Result<()> {
         Ok(())

@@ -30,6 +30,7 @@ mod recent;
 mod record;
 mod recording;
 mod replay;
+mod room;
 mod route;
 mod router;
 pub mod sim;

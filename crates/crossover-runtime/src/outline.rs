@@ -44,7 +44,9 @@ impl Outline {
         });
         let bytes: Vec<u64> = plan.buffers.iter().map(|b| b.bytes() as u64).collect();
         let nodes: Vec<Node> = plan.launches.iter().map(node).collect();
-        let used = |node: &Node| node.reads.iter().chain(&node.writes).map(|&b| bytes[b as usize]).sum();
+        let used = |node: &Node| {
+            node.reads.iter().chain(&node.writes).map(|&b| bytes[b as usize]).fold(0, u64::saturating_add)
+        };
         Outline {
             most: nodes.iter().map(used).max().unwrap_or(0),
             nodes,
@@ -92,6 +94,6 @@ fn kind(launch: &crossover_plan::Launch) -> u64 {
 
 /// Half octaves of bytes and operations together.
 fn size(work: &Work) -> u16 {
-    let all = work.bytes + work.terms.iter().map(|t| t.count).sum::<u64>();
+    let all = work.terms.iter().map(|t| t.count).fold(work.bytes, u64::saturating_add);
     (2.0 * (all.max(1) as f64).log2()).round() as u16
 }

@@ -73,9 +73,8 @@ fn is_worth_it(plan: &Plan) -> bool {
         return false;
     }
     let calls = plan.launches.iter().any(|l| matches!(l.kernel, Kernel::Call(_)));
-    let moved: u64 = plan.launches.iter().map(|l| l.cost.read + l.cost.written).sum();
-    let flops: u64 = plan.launches.iter().map(|l| l.cost.flops).sum();
-    let (moved, flops) = (moved / count as u64, flops / count as u64);
+    let cost = plan.cost();
+    let (moved, flops) = (cost.moved() / count as u64, cost.flops / count as u64);
     if calls { moved <= SMALL_CALLS.0 && flops <= SMALL_CALLS.1 } else { moved <= SMALL }
 }
 

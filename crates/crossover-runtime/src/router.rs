@@ -96,10 +96,8 @@ enum Judged {
 
 /// Whether a plan is small enough to stay with its operands on the host unexamined.
 pub(crate) fn is_small(plan: &Plan, small: u64) -> bool {
-    let (bytes, flops) = plan.launches.iter().fold((0, 0), |(bytes, flops), launch| {
-        (bytes + launch.cost.read + launch.cost.written, flops + launch.cost.flops)
-    });
-    bytes <= small && flops <= small
+    let cost = plan.cost();
+    cost.moved() <= small && cost.flops <= small
 }
 
 /// A device as the router knows it.

@@ -686,7 +686,16 @@ impl Backend for SimHost {
 
     fn allocate(&self, bytes: usize) -> Result<Block> {
         // Reserved, never written: the system backs it with nothing.
-        let lines: Vec<Line> = Vec::with_capacity(bytes.div_ceil(size_of::<Line>()).max(1));
+        let mut lines: Vec<Line> = Vec::new();
+        lines.try_reserve_exact(bytes.div_ceil(size_of::<Line>()).max(1)).map_err(|_| {
+            Error::OutOfMemory {
+                device: self.name().to_string(),
+                requested: bytes as u64,
+                free: 0,
+                reserved: 0,
+                largest: 0,
+            }
+        })?;
         let address = lines.as_ptr() as u64;
         self.blocks.lock().insert(address, lines);
         Ok(Block { address: Address(address), bytes })

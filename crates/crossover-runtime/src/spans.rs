@@ -181,7 +181,7 @@ impl Detailed {
 
 /// Nanoseconds that any device needs at least: faster than 5 TB/s and, in products of wide numbers, 60 TFLOP/s there is none.
 fn least(launch: &Launch) -> f64 {
-    let moving = (launch.cost.read + launch.cost.written) as f64 / 5e3;
+    let moving = launch.cost.moved() as f64 / 5e3;
     moving.max(launch.cost.flops as f64 / 6e4)
 }
 

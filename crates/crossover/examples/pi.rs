@@ -5,7 +5,7 @@
 use crossover::prelude::*;
 
 fn main() -> Result<(), Error> {
-    for (round, key) in Key::new(2024).split_n(4).iter().enumerate() {
+    for (round, key) in Key::new(2024).split_n(4)?.iter().enumerate() {
         let darts = 1_000_000;
         let points = random::uniform::<f32>(key, [darts, 2]);
         // Squares, sum, comparison and mean are one kernel; the million points are never all in memory.

@@ -165,14 +165,15 @@
 //! ```
 
 pub use crossover_array::{
-    Alert, AlertKind, AlertWatch, Array, Axes, Batch, Bound, Builder, Complex, CustomKernel, DType, Device,
-    DeviceMemory, DeviceView, Dims, Effort, Element, Error, Evaluation, GpuLoad, Graph, Grid, Growth,
-    HostMemory, HostView, Hysteresis, Index, Indices, KernelEntry, KernelInputs, KernelOutput, KernelRecord,
-    Key, Kind, Launches, Limit, MatrixNorm, NanOrigin, Number, Operand, Origin, Padding, Pinned, Precision,
-    ProcessAlert, ProcessDecision, ProcessKernel, ProcessMemory, ProcessStats, Profile, Recording, Result,
-    Rotary, Rows, Runtime, RuntimeStats, Scalar, Scatter, Setting, Shape, Side, Simd, Unique, Utilization,
-    around_piled_up_work, bf16, config_files, einsum, eval_all, f16, fft, gpu_gaps, gpu_queue, gpus,
-    interruptible, io, keepdims, linalg, memory, par, par_iter, processes, random, s, signal, with_device,
+    Alert, AlertKind, AlertWatch, Array, Axes, Batch, Bound, Builder, Complex, CustomKernel, DType, DTypeSet,
+    Device, DeviceMemory, DeviceView, Dims, Effort, Element, Error, Evaluation, FloatInfo, GpuLoad, Graph,
+    Grid, Growth, HostMemory, HostView, Hysteresis, Index, Indices, IntInfo, KernelEntry, KernelInputs,
+    KernelOutput, KernelRecord, Key, Kind, Launches, Limit, MatrixNorm, NanOrigin, Number, Operand, Origin,
+    Padding, Pinned, Precision, ProcessAlert, ProcessDecision, ProcessKernel, ProcessMemory, ProcessStats,
+    Profile, Recording, Result, Rotary, Rows, Runtime, RuntimeStats, Scalar, Scatter, Setting, Shape, Shifts,
+    Side, Simd, Unique, Utilization, around_piled_up_work, bf16, config_files, einsum, eval_all, f16, fft,
+    gpu_gaps, gpu_queue, gpus, interruptible, io, keepdims, linalg, memory, par, par_iter, processes, random,
+    s, signal, with_device,
 };
 /// Graphs, ops, dtypes and the reference interpreter.
 pub use crossover_core as core;

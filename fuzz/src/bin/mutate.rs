@@ -148,14 +148,14 @@ fn drive(options: &Options) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     let mut random = Random::new(options.seed);
     let (mut runs, mut grown) = (0u64, 0u64);
-    let seeds = inputs.len();
+    let (seeds, words) = (inputs.len(), (target.words)());
     while start.elapsed().as_secs() < options.seconds || runs < seeds as u64 {
         // The corpus as it is comes first.
         let input = if runs < seeds as u64 {
             inputs[runs as usize].clone()
         } else {
             let (a, b) = (random.below(inputs.len()), random.below(inputs.len()));
-            changed(&mut random, &inputs[a], &inputs[b], target.words)
+            changed(&mut random, &inputs[a], &inputs[b], &words)
         };
         runs += 1;
         present.put(&input).map_err(|e| e.to_string())?;

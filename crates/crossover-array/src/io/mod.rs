@@ -115,7 +115,7 @@ impl Rows {
         if self.layout.is_contiguous() {
             return Ok(all[self.layout.offset * size..][..length].into());
         }
-        let mut rows = vec![0; length];
+        let mut rows = convert::zeros::<u8>(length).map_err(|e| Error::new(e, location))?;
         convert::copy(all, &self.layout, &mut rows, &Layout::contiguous(self.layout.shape.clone()), size);
         Ok(rows.into())
     }

@@ -6,7 +6,7 @@ use crossover_core::Shape;
 use crossover_io::{Npy, npy};
 
 use super::{Caller, Rows, filled, open, replace, wrong};
-use crate::{Array, Error, Result};
+use crate::{Array, Error, Result, convert};
 
 impl Array {
     /// Reads an array from a `.npy` file.
@@ -79,7 +79,7 @@ impl Array {
         let location = Location::caller();
         let rows = Rows::of(self)?;
         let bytes = rows.bytes(location)?;
-        let mut file = Vec::with_capacity(bytes.len() + 256);
+        let mut file = convert::room(bytes.len() + 256).map_err(|e| Error::new(e, location))?;
         npy::write(&mut file, rows.dtype, rows.shape(), &bytes)
             .map_err(|e| Error::new(crossover_runtime::Error::Internal(e.to_string()), location))?;
         Ok(file)

@@ -31,8 +31,9 @@ pub use self::{
     order::{choice, permutation, shuffle},
 };
 use crate::{
-    Array, Operand,
+    Array, Error, Operand, Result,
     compose::{Composer, Value},
+    convert,
 };
 
 /// A key: 64 bits that name an independent stream of random numbers.
@@ -81,11 +82,17 @@ impl Key {
     ///
     /// ```
     /// # use crossover_array::random::Key;
-    /// let keys = Key::new(1).split_n(3);
+    /// let keys = Key::new(1).split_n(3)?;
     /// assert_eq!((keys[0], keys[1]), Key::new(1).split());
+    /// assert!(Key::new(1).split_n(usize::MAX).is_err(), "there is no room for so many");
+    /// # Ok::<(), crossover_array::Error>(())
     /// ```
-    pub fn split_n(&self, n: usize) -> Vec<Key> {
-        (0..n as u64).map(|i| self.derive(i, SPLIT)).collect()
+    #[track_caller]
+    pub fn split_n(&self, n: usize) -> Result<Vec<Key>> {
+        let location = Location::caller();
+        let mut keys = convert::room(n).map_err(|e| Error::new(e, location))?;
+        keys.extend((0..n as u64).map(|i| self.derive(i, SPLIT)));
+        Ok(keys)
     }
 
     /// The key for a number: a step of training, a row, a worker.

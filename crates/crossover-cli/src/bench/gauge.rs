@@ -120,10 +120,8 @@ impl Gauge {
         let sizes = work.sizes(&case.params);
         let operands = ready((work.operands)(&sizes))?;
         let plan = Plan::new(&(work.work)(&sizes, &operands, 0).graph()?, Options::default())?;
-        let (read, written) =
-            plan.launches.iter().fold((0, 0), |sum, l| (sum.0 + l.cost.read, sum.1 + l.cost.written));
-        entry.bytes = read + written;
-        entry.flops = plan.launches.iter().map(|l| l.cost.flops).sum();
+        let cost = plan.cost();
+        (entry.bytes, entry.flops) = (cost.moved(), cost.flops);
         entry.timings.insert(CPU.to_owned(), self.time(work, case, &operands, Device::Cpu)?);
         if self.gpu {
             entry.timings.insert(GPU.to_owned(), self.time(work, case, &operands, Device::Cuda(0))?);
@@ -205,7 +203,7 @@ impl Gauge {
         for (launch, work) in plan.launches.iter().zip(plan.work()) {
             let moving = self
                 .roof
-                .at(launch.cost.read + launch.cost.written)
+                .at(launch.cost.moved())
                 .floor(launch.cost.read, launch.cost.written);
             let mut computing = 0.0;
             for term in work.terms.iter().filter(|term| term.class == Class::Product) {

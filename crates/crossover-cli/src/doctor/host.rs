@@ -4,6 +4,7 @@
 
 use std::{fs, num::NonZero, path::Path};
 
+use crossover::{Runtime, Simd};
 use serde::Serialize;
 
 /// The processor.
@@ -11,8 +12,10 @@ use serde::Serialize;
 pub struct Cpu {
     pub model: String,
     pub architecture: &'static str,
-    /// Logical processors that this process may use; also the number of threads that compute.
+    /// Threads that compute.
     pub threads: usize,
+    /// Logical processors that this process may use.
+    pub processors: usize,
     /// Physical cores of the machine.
     pub cores: Option<usize>,
     pub simd: String,
@@ -48,16 +51,34 @@ pub fn cpu() -> Cpu {
         model: field(&info, "model name").unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
         architecture: std::env::consts::ARCH,
         threads: threads(),
+        processors: processors(),
         cores: cores(&info),
-        simd: crossover::Simd::detect().to_string(),
-        simd_available: crossover::Simd::available().map(|level| level.to_string()).collect(),
-        machine_code: crossover::Simd::detect().makes_code(),
+        simd: simd().to_string(),
+        simd_available: Simd::available().map(|level| level.to_string()).collect(),
+        machine_code: simd().makes_code(),
         caches: caches(Path::new("/sys/devices/system/cpu/cpu0/cache")),
     }
 }
 
-/// Threads that compute unless a runtime is told otherwise.
+/// Threads that compute, as settings and the processor have it.
 pub fn threads() -> usize {
+    in_effect("threads").and_then(|value| value.parse().ok()).unwrap_or_else(processors)
+}
+
+/// Vector instructions that compute, as settings and the processor have it.
+pub fn simd() -> Simd {
+    let spelled = |level: &Simd| level.name().to_lowercase().replace('-', "");
+    let chosen = in_effect("simd").and_then(|value| Simd::available().find(|level| spelled(level) == value));
+    chosen.unwrap_or_else(Simd::detect)
+}
+
+/// The value of a setting of the runtime that computes; `None` where nobody says.
+fn in_effect(name: &str) -> Option<String> {
+    let settings = Runtime::current().settings();
+    settings.into_iter().find(|setting| setting.name == name).map(|setting| setting.value)
+}
+
+fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 

@@ -6,7 +6,7 @@ mod require;
 mod text;
 
 use anyhow::Result;
-use crossover::{Array, Simd};
+use crossover::{Array, Simd, runtime};
 use serde::Serialize;
 
 use crate::report;
@@ -71,7 +71,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         memory: host::memory(),
         requirements: arguments.require.iter().map(|name| name.answer(&gpu)).collect(),
         gpu,
-        cache_directory: cache_directory(),
+        cache_directory: runtime::cache_folder("kernels").map(|folder| folder.display().to_string()),
         checks: vec![denormals(), arithmetic()],
     };
     let all =
@@ -91,20 +91,7 @@ pub fn gpu_line() -> String {
 
 /// The vector instructions in use.
 pub fn simd() -> Simd {
-    Simd::detect()
-}
-
-/// Where compiled kernels are kept.
-fn cache_directory() -> Option<String> {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let base = match std::env::consts::OS {
-        "windows" => set("LOCALAPPDATA").map(std::path::PathBuf::from),
-        "macos" => set("HOME").map(|home| std::path::Path::new(&home).join("Library/Caches")),
-        _ => set("XDG_CACHE_HOME")
-            .map(std::path::PathBuf::from)
-            .or_else(|| set("HOME").map(|home| std::path::Path::new(&home).join(".cache"))),
-    };
-    base.map(|folder| folder.join("crossover").display().to_string())
+    host::simd()
 }
 
 /// Denormals must survive as operands and as results, on the caller's thread and on every thread of the pool.
@@ -118,13 +105,14 @@ fn denormals() -> Check {
     let everywhere = Array::full([length], f32::MIN_POSITIVE) * 0.5f32;
     let kept_there = everywhere
         .to_vec::<f32>()
-        .is_ok_and(|values| values.iter().all(|v| v.to_bits() == (f32::MIN_POSITIVE * 0.5).to_bits()));
-    let detail = match (kept_here, kept_there) {
-        (true, true) => "the floating-point control word is the default one".to_owned(),
+        .map(|values| values.iter().all(|v| v.to_bits() == (f32::MIN_POSITIVE * 0.5).to_bits()));
+    let detail = match (kept_here, &kept_there) {
+        (true, Ok(true)) => "the floating-point control word is the default one".to_owned(),
         (false, _) => "this thread flushes denormals to zero; some library has set FTZ or DAZ".to_owned(),
-        (true, false) => "a thread of the pool flushes denormals to zero".to_owned(),
+        (true, Ok(false)) => "a thread of the pool flushes denormals to zero".to_owned(),
+        (true, Err(error)) => format!("nothing could be computed: {error}"),
     };
-    Check { name, ok: kept_here && kept_there, detail }
+    Check { name, ok: kept_here && kept_there.is_ok_and(|kept| kept), detail }
 }
 
 /// A fused kernel against the reference interpreter, bit for bit.

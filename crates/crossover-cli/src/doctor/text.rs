@@ -35,7 +35,11 @@ pub fn write(diagnosis: &Diagnosis) -> String {
         (false, _) => "not made: it needs AVX-512; kernels run as loops over tiles",
     };
     line("code", code.to_owned());
-    line("threads", format!("{} compute", cpu.threads));
+    let may = match cpu.processors {
+        may if may == cpu.threads => String::new(),
+        may => format!("; this process may use {may}"),
+    };
+    line("threads", format!("{} compute{may}", cpu.threads));
     line("caches", caches(diagnosis));
     line("memory", memory(diagnosis));
     let gpu = &diagnosis.gpu;
@@ -47,9 +51,11 @@ pub fn write(diagnosis: &Diagnosis) -> String {
     if let Some(driver) = &gpu.driver {
         line("", driver.clone());
     }
-    let directory =
-        diagnosis.cache_directory.as_deref().unwrap_or("none: neither XDG_CACHE_HOME nor HOME is set");
-    line("cache", format!("{directory} (compiled GPU kernels)"));
+    let directory = diagnosis.cache_directory.as_deref().map_or_else(
+        || "none: CROSSOVER_CACHE is off, or neither it nor XDG_CACHE_HOME nor HOME is set".to_owned(),
+        |folder| format!("{folder} (compiled GPU kernels)"),
+    );
+    line("cache", directory);
     out.push('\n');
     for check in &diagnosis.checks {
         let mark = if check.ok { style("ok    ").green() } else { style("FAILED").red().bold() };

@@ -76,36 +76,43 @@ impl Guide {
             Ok(())
         })?;
         let verdict = judged(workload, size, &operands, &arrays)?;
-        let (read, written) =
-            plan.launches.iter().fold((0, 0), |sum, l| (sum.0 + l.cost.read, sum.1 + l.cost.written));
+        let cost = plan.cost();
         let (amount, unit) = match workload.unit {
-            Unit::Bytes => ((read + written) as f64, "bytes/s"),
-            Unit::Flops => (plan.launches.iter().map(|l| l.cost.flops as f64).sum(), "flops/s"),
+            Unit::Bytes => (cost.moved() as f64, "bytes/s"),
+            Unit::Flops => (cost.flops as f64, "flops/s"),
             Unit::Points => (size[0] as f64, "points/s"),
         };
-        let memory = self.roof.at(read + written).floor(read, written) / seconds;
+        let memory = self.roof.at(cost.moved()).floor(cost.read, cost.written) / seconds;
         let elements: usize = size.iter().product();
         let arithmetic = pace.map(|pace| pace * elements as f64 / self.threads as f64 / seconds);
         Ok(Measured {
             workload: workload.name,
             title: workload.title,
+            moved: cost.moved(),
             shape: size.to_vec(),
             seconds,
             rate: amount / seconds,
             unit,
-            // Products are rated when all of them are known: the best is the peak.
-            roof_fraction: arithmetic.unwrap_or(0.0).max(memory),
+            // Rated when all results are known: nothing is faster than its roof, so the best raises it.
+            roof_fraction: 0.0,
             memory_fraction: Some(memory),
             arithmetic_fraction: arithmetic,
             matmul_fraction: None,
-            limit: limit(arithmetic, memory, self.call / seconds),
+            limit: "",
             kernels: plan.launches.iter().map(|l| explain::kind(&l.kernel)).collect(),
             checked: verdict.into(),
         })
     }
 
-    /// Holds products against the best rate seen for their dtype, the large one of the beginning included.
-    pub fn rate_products(&mut self, results: &mut [Measured]) {
+    /// Holds results against the roofs, once those are as high as the best result: bandwidths by working set, arithmetic by
+    /// kind of work, and products by dtype, the large one of the beginning included.
+    pub fn rate(&mut self, results: &mut [Measured]) {
+        raise(&mut self.roof, results);
+        for result in results.iter_mut() {
+            let (memory, call) = (result.memory_fraction.unwrap_or(0.0), self.call / result.seconds);
+            result.roof_fraction = result.arithmetic_fraction.unwrap_or(0.0).max(memory);
+            result.limit = limit(result.arithmetic_fraction, memory, call);
+        }
         for (name, peak) in [("matmul_f32", &mut self.matmul_f32), ("matmul_f64", &mut self.matmul_f64)] {
             let products = || results.iter().filter(|r| r.workload == name);
             *peak = products().map(|r| r.rate).fold(*peak, f64::max);
@@ -128,6 +135,26 @@ impl Guide {
             matmul_f32_flops_per_second: self.matmul_f32,
             matmul_f64_flops_per_second: self.matmul_f64,
             bandwidth: bandwidth.collect(),
+        }
+    }
+}
+
+/// Raises the roofs that results go through, and holds all results under them against the raised ones.
+fn raise(roof: &mut Roof, results: &mut [Measured]) {
+    let beyond = |fraction: Option<f64>| fraction.filter(|&fraction| fraction > 1.0);
+    for at in 0..results.len() {
+        if let Some(factor) = beyond(results[at].memory_fraction) {
+            let moved = results[at].moved;
+            roof.raise(moved, factor);
+            for other in results.iter_mut().filter(|other| Roof::is_same(other.moved, moved)) {
+                other.memory_fraction = other.memory_fraction.map(|fraction| fraction / factor);
+            }
+        }
+        if let Some(factor) = beyond(results[at].arithmetic_fraction) {
+            let workload = results[at].workload;
+            for other in results.iter_mut().filter(|other| other.workload == workload) {
+                other.arithmetic_fraction = other.arithmetic_fraction.map(|fraction| fraction / factor);
+            }
         }
     }
 }
@@ -165,6 +192,45 @@ fn judged(workload: &Workload, size: &[usize], operands: &[Operand], arrays: &[A
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn measured(workload: &'static str, moved: u64, memory: f64, arithmetic: f64) -> Measured {
+        Measured {
+            workload,
+            title: workload,
+            moved,
+            shape: Vec::new(),
+            seconds: 1.0,
+            rate: 1.0,
+            unit: "bytes/s",
+            roof_fraction: 0.0,
+            memory_fraction: Some(memory),
+            arithmetic_fraction: Some(arithmetic),
+            matmul_fraction: None,
+            limit: "",
+            kernels: Vec::new(),
+            checked: Verdict { ok: true, method: "bits", compared: 0, elements: 0, difference: None }.into(),
+        }
+    }
+
+    #[test]
+    fn no_result_goes_through_a_roof() {
+        let mut roof = Roof::new(1, Duration::from_micros(100));
+        let before = roof.at(1 << 20).copy;
+        let mut results = [
+            measured("sum", 1 << 20, 0.6, 1.5),
+            measured("sum", 1 << 24, 0.5, 0.9),
+            measured("norm", 1 << 20, 1.2, 0.3),
+            measured("xor", 1 << 20, 1.5, 0.3),
+        ];
+        raise(&mut roof, &mut results);
+        let fractions = results.map(|r| (r.memory_fraction.unwrap(), r.arithmetic_fraction.unwrap()));
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
+        let wanted = [(0.4, 1.0), (0.5, 0.6), (0.8, 0.3), (1.0, 0.3)];
+        for ((memory, arithmetic), (m, a)) in fractions.into_iter().zip(wanted) {
+            assert!(near(memory, m) && near(arithmetic, a), "{fractions:?}");
+        }
+        assert!(near(roof.at(1 << 20).copy / before, 1.5));
+    }
 
     #[test]
     fn the_limit_is_what_explains_the_time() {

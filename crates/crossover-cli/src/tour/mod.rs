@@ -34,7 +34,8 @@ use crate::{
 ///
 /// The roofline is measured in the same run. Nothing is faster than moving its bytes (bandwidth of all threads for a
 /// working set of that size), nor than its arithmetic (what one thread reaches on the smallest size, in cache, times the
-/// threads); a matrix product is held against the best rate of any. "limit" is the one of these that is higher, or call:
+/// threads); a matrix product is held against the best rate of any. A roof that work of the run goes through is raised to
+/// what that work reaches. "limit" is the one of these that is higher, or call:
 /// most of the time is the fixed cost of one evaluation.
 ///
 /// "checked" compares with the reference: bit for bit on all elements or on a sample, point by point for pi, and
@@ -114,12 +115,15 @@ struct Measured {
     workload: &'static str,
     #[serde(skip)]
     title: &'static str,
+    /// Bytes that are moved.
+    #[serde(skip)]
+    moved: u64,
     shape: Vec<usize>,
     seconds: f64,
     /// Bytes, arithmetic operations or points per second.
     rate: f64,
     unit: &'static str,
-    /// Seconds the roof allows over seconds taken: the largest of those that follow.
+    /// Seconds the roof allows over seconds taken: the largest of those that follow, at most 1.
     roof_fraction: f64,
     /// Of moving the bytes, of the arithmetic, and of the best matrix product; those that apply.
     memory_fraction: Option<f64>,
@@ -182,7 +186,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let headlines = if heads { headlines::rows(sample / 2)? } else { Vec::new() };
     progress.finish_and_clear();
     let others = before.and_then(Snapshot::others_since);
-    guide.rate_products(&mut results);
+    guide.rate(&mut results);
     let tour = Tour {
         version: env!("CARGO_PKG_VERSION"),
         commit: env!("CROSSOVER_COMMIT"),
@@ -205,7 +209,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         report::json(&tour)?;
     } else {
         let more = precision::text(&tour.precisions) + &headlines::text(&tour.headlines);
-        report::text(&(table::write(&tour, arguments.bars) + &more))?;
+        report::text(&(table::write(&tour, arguments.bars) + &more + &table::next(&tour)))?;
     }
     Ok(tour.all_checked)
 }

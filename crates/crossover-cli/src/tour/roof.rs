@@ -58,9 +58,30 @@ impl Roof {
 
     /// The bandwidth for a working set of this many bytes.
     pub fn at(&mut self, bytes: u64) -> Bandwidth {
-        let exponent = bytes.max(1).next_power_of_two().trailing_zeros().clamp(SMALLEST, LARGEST);
+        let exponent = Roof::of(bytes);
         let (threads, time) = (self.threads, self.time);
         *self.known.entry(exponent).or_insert_with(|| measure(1 << exponent, threads, time))
+    }
+
+    /// The power of two that stands for a working set.
+    fn of(bytes: u64) -> u32 {
+        bytes.max(1).next_power_of_two().trailing_zeros().clamp(SMALLEST, LARGEST)
+    }
+
+    /// Whether two working sets have one bandwidth.
+    pub fn is_same(one: u64, other: u64) -> bool {
+        Roof::of(one) == Roof::of(other)
+    }
+
+    /// Raises the bandwidth for a working set of this many bytes by a factor, because something is that much faster.
+    pub fn raise(&mut self, bytes: u64, factor: f64) {
+        if let Some(known) = self.known.get_mut(&Roof::of(bytes)) {
+            *known = Bandwidth {
+                read: known.read * factor,
+                copy: known.copy * factor,
+                write: known.write * factor,
+            };
+        }
     }
 
     /// Every working set measured so far, in bytes, with its bandwidth.
@@ -149,5 +170,8 @@ mod tests {
         assert!(first.read > 0.0 && first.copy > 0.0 && first.write > 0.0);
         assert_eq!(roof.at(131_072).copy, first.copy);
         assert_eq!(roof.known().count(), 1);
+        roof.raise(100_000, 1.25);
+        assert_eq!(roof.at(131_072).read, 1.25 * first.read);
+        assert!(Roof::is_same(100_000, 131_072) && !Roof::is_same(100_000, 131_073));
     }
 }

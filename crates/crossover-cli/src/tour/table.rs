@@ -122,6 +122,14 @@ fn foot(tour: &Tour) -> String {
             let _ = writeln!(out, "  {} {}: {what}", result.title, shape(&result.shape));
         }
         let _ = writeln!(out, "This is a bug; please report it with the output of `crossover doctor`.");
+    }
+    out
+}
+
+/// What to do after the tour, for the end of the report; nothing where a result is wrong.
+pub fn next(tour: &Tour) -> String {
+    let mut out = String::new();
+    if !tour.all_checked {
         return out;
     }
     let next = [

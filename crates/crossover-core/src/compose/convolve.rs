@@ -1,7 +1,8 @@
 //! `convolve` and `correlate` with SciPy's modes and boundaries, directly or through Fourier transforms.
 //!
 //! The direct way is exact in the sense of [`crate::ops::convolve`]. Through transforms, an element of the result is off by
-//! at most 16·ε·log2(n)·‖x‖·‖k‖, with n the points of a transform.
+//! at most 16·ε·log2(n)·‖x‖·‖k‖, with n the points of a transform. Integers go through transforms only where that is less
+//! than a half for any values of their dtype; then they are rounded and wrap, and are those of the direct way.
 
 use super::{
     Build, binary, cast,
@@ -9,7 +10,7 @@ use super::{
     number, unary, widened,
 };
 use crate::{
-    Error, Number, Result, Shape,
+    DType, Error, Number, Result, Shape,
     graph::{Axes, Op},
     ops::{
         MapOp,
@@ -25,7 +26,8 @@ pub enum ConvolveMethod {
     Auto,
     /// Sums of products; the order is part of the definition.
     Direct,
-    /// Through Fourier transforms; zeros outside only.
+    /// Through Fourier transforms; zeros outside only. Integers where that is certain to be exact: those of 8 bits, those of
+    /// 16 bits up to a size; others are refused.
     Fft,
 }
 
@@ -52,7 +54,8 @@ pub fn convolve<B: Build>(
     let (x, kernel) = (widened(b, &x)?, widened(b, &kernel)?);
     let zeros = boundary == Boundary::Fill && matches!(fill, Number::Int(0) | Number::Float(0.0));
     let (n, k) = (b.ty(&x).shape, b.ty(&kernel).shape);
-    let fits = n.rank() == k.rank() && n.rank() > 0 && n.size() * k.size() > 0;
+    let holds = mode != ConvolveMode::Valid || n.iter().zip(k.iter()).all(|(n, k)| k <= n);
+    let fits = n.rank() == k.rank() && n.rank() > 0 && n.size() > 0 && k.size() > 0 && holds;
     let wanted = match method {
         ConvolveMethod::Direct => false,
         ConvolveMethod::Auto => {
@@ -68,7 +71,13 @@ pub fn convolve<B: Build>(
             return Err(Error::Value { op, what });
         }
     };
-    let value = if wanted {
+    let value = if wanted && dtype.is_int() {
+        rounds_right(dtype, &n, &k)?;
+        let value = transformed(b, &x, &kernel, mode)?;
+        let whole = unary(b, MapOp::Round, &value)?;
+        // Conversions of floats saturate, those of integers wrap.
+        cast(b, &whole, DType::I64)?
+    } else if wanted {
         transformed(b, &x, &kernel, mode)?
     } else {
         let wide = b.dtype(&x);
@@ -124,15 +133,34 @@ pub fn fft_pays(n: &Shape, k: &Shape, mode: ConvolveMode, complex: bool) -> bool
 
 /// The next length from `n` on whose only prime factors are 2, 3 and 5.
 pub fn quick_length(n: usize) -> usize {
-    let smooth = |mut m: usize| {
-        for p in [2, 3, 5] {
-            while m.is_multiple_of(p) {
-                m /= p;
-            }
+    let wanted = n.max(1) as u128;
+    let mut best = wanted.next_power_of_two();
+    let mut fives = 1;
+    while fives < best {
+        let mut odd = fives;
+        while odd < best {
+            best = best.min(odd * wanted.div_ceil(odd).next_power_of_two());
+            odd *= 3;
         }
-        m == 1
-    };
-    (n.max(1)..).find(|&m| smooth(m)).unwrap_or(n)
+        fives *= 5;
+    }
+    usize::try_from(best).unwrap_or(n)
+}
+
+/// Whether Fourier transforms in `f64` give the nearest integers whatever the elements are.
+fn rounds_right(dtype: DType, n: &Shape, k: &Shape) -> Result<()> {
+    let bits = dtype.size() as i32 * 8 - i32::from(dtype.is_signed_int());
+    let points: f64 = n.iter().zip(k.iter()).map(|(&n, &k)| quick_length(n + k - 1) as f64).product();
+    let elements = n.size() as f64 * k.size() as f64;
+    let error = 16.0 * f64::EPSILON * points.max(2.0).log2() * 2f64.powi(2 * bits) * elements.sqrt();
+    if error < 0.5 {
+        return Ok(());
+    }
+    let what = format!(
+        "Fourier transforms of {n} and {k} elements of {dtype} may be off by {error:.2}, which does not round to the right \
+         integers; use the direct method, or convert to a smaller dtype or to f64"
+    );
+    Err(Error::Value { op: "convolve", what })
 }
 
 fn transformed<B: Build>(b: &mut B, x: &B::Value, kernel: &B::Value, mode: ConvolveMode) -> Result<B::Value> {
@@ -161,4 +189,26 @@ fn transformed<B: Build>(b: &mut B, x: &B::Value, kernel: &B::Value, mode: Convo
         value = part(b, &value, axis, k - 1 - before, length)?;
     }
     Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quick_lengths_have_small_factors_and_are_found_at_once() {
+        let smooth = |mut m: usize| {
+            for p in [2, 3, 5] {
+                while m.is_multiple_of(p) {
+                    m /= p;
+                }
+            }
+            m == 1
+        };
+        for n in 0..5000 {
+            assert_eq!(quick_length(n), (n.max(1)..).find(|&m| smooth(m)).unwrap(), "{n}");
+        }
+        let far = quick_length((1 << 59) + 1);
+        assert!(far > 1 << 59 && far < (1 << 59) / 100 * 101 && smooth(far), "{far}");
+    }
 }

@@ -9,6 +9,7 @@
 mod arange;
 mod bernoulli;
 mod choice;
+mod compare;
 mod contract;
 mod convolve;
 mod custom;
@@ -202,6 +203,9 @@ pub fn binary<B: Build>(b: &mut B, op: MapOp, x: &B::Value, y: &B::Value) -> Res
         && op != MapOp::Nextafter
     {
         return b.push(Op::Map(op), &[x, y]);
+    }
+    if let Some(compared) = compare::mixed(b, op, x, y)? {
+        return Ok(compared);
     }
     let [x, y] = aligned(b, op.name(), [x, y], |dtype| operand_dtype(op, dtype))?;
     let dtype = b.dtype(&x);

@@ -4,6 +4,15 @@ use super::{Build, expand, number, roll::slice};
 use crate::{Error, Number, Result, Shape, Span, graph::Op};
 
 /// What the elements around an array are.
+///
+/// ```
+/// use crossover_core::{DType, Graph, Shape, compose::{Padding, pad}};
+/// let mut graph = Graph::new();
+/// let x = graph.input(DType::I32, Shape::from([3]))?;
+/// let y = pad(&mut graph, &x, &[(2, 2)], Padding::Reflect)?;
+/// assert_eq!(graph.node(y).ty.shape, Shape::from([7]));
+/// # Ok::<(), crossover_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Padding {
     /// One number.

@@ -21,6 +21,10 @@ pub enum Argument {
 /// let grid = Grid::covering(1000, 256).shared(4096).argument(1000).float(0.5);
 /// assert_eq!((grid.blocks(), grid.threads()), ([4, 1, 1], [256, 1, 1]));
 /// assert_eq!(grid.arguments(), [Argument::Integer(1000), Argument::Float(0.5)]);
+/// assert_eq!(grid.shared_bytes(), 4096);
+///
+/// let pieces = Grid::new([100, 1, 1], [32, 1, 1]).resident(2).entry("second_pass").size(7);
+/// assert_eq!((pieces.entry_name(), pieces.blocks_on(8)), (Some("second_pass"), [16, 1, 1]));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grid {

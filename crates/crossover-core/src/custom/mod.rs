@@ -88,6 +88,7 @@ struct Definition {
 ///     .elementwise("out = a * x + y", |a: f32, x: f32, y: f32| a * x + y)
 ///     .build()?;
 /// assert_eq!(saxpy.to_string(), "saxpy(a: f32, x: f32, y: f32) -> out: f32");
+/// assert_eq!((saxpy.name(), saxpy.is_elementwise(), saxpy.inputs().len()), ("saxpy", true, 3));
 /// # Ok::<(), crossover_core::Error>(())
 /// ```
 #[derive(Clone)]

@@ -27,7 +27,7 @@ impl fmt::Display for Token<'_> {
         match self {
             Token::Name(name) => write!(f, "`%{}`", excerpt(name)),
             Token::Word(word) => write!(f, "`{}`", excerpt(word)),
-            Token::Mark(mark) => write!(f, "`{}`", mark.escape_debug()),
+            Token::Mark(mark) => write!(f, "`{}`", printable(mark.encode_utf8(&mut [0; 4]))),
             Token::Line => f.write_str("the end of the line"),
             Token::End => f.write_str("the end of the text"),
         }
@@ -37,9 +37,31 @@ impl fmt::Display for Token<'_> {
 /// At most 40 characters: messages about damaged text stay short whatever the text is.
 pub(crate) fn excerpt(text: &str) -> String {
     match text.char_indices().nth(40) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_string(),
+        Some((end, _)) => format!("{}…", printable(&text[..end])),
+        None => printable(text),
     }
+}
+
+/// Text that does to a terminal what it says and no more: characters that control it, or the direction of text, are written as escapes.
+///
+/// ```
+/// assert_eq!(crossover_core::printable("%a = \x1b[31m"), "%a = \\u{1b}[31m");
+/// assert_eq!(crossover_core::printable("größer\t%x"), "größer %x");
+/// ```
+pub fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\t' => out.push(' '),
+            c if c.is_control()
+                || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
+            {
+                out.extend(c.escape_unicode());
+            }
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 /// A reader of tokens with one token of lookahead.

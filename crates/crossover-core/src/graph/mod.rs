@@ -11,6 +11,7 @@ pub(crate) mod lexer;
 pub(crate) mod literal;
 mod lookup;
 mod op;
+mod others;
 pub(crate) mod read;
 mod verify;
 mod write;
@@ -19,7 +20,11 @@ use std::hash::{Hash, Hasher};
 
 use smallvec::SmallVec;
 
-pub use self::op::{Axes, Op, Type};
+pub use self::{
+    op::{Axes, Op, Type},
+    others::Other,
+    read::names,
+};
 use crate::{DType, Error, Result, Scalar, Shape, custom::CustomKernel};
 
 /// A node of a graph, by position.
@@ -53,6 +58,13 @@ pub struct Node {
 /// let y = graph.map(MapOp::Exp, &[x])?;
 /// graph.output(y);
 /// assert_eq!(Graph::parse(&graph.to_string())?, graph);
+///
+/// assert_eq!((graph.nodes().len(), graph.input_count(), graph.outputs()), (2, 1, &[y][..]));
+/// assert_eq!(graph.node(y).op.name(), "exp");
+/// let one = graph.scalar(crossover_core::Scalar::one(DType::F32));
+/// graph.push(crossover_core::graph::Op::Expand(Shape::from([2, 3])), &[one])?;
+/// assert_eq!(graph.scalars().len(), 1);
+/// graph.verify()?;
 /// # Ok::<(), crossover_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Default)]

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use smallvec::SmallVec;
 
 use super::{
-    Graph, NodeId, Op,
+    Graph, NodeId, Op, Other,
     lexer::{Lexer, Token, excerpt},
     literal::{self, read_dtype, read_list, read_number, read_shape},
     write::CUSTOM,
@@ -145,11 +145,12 @@ impl<'a> Reader<'a> {
                 self.graph.push(Op::Index { shape, axis }, &[])
             }
             _ => {
-                if !OTHERS.contains(&word) && !LINALG.contains(&word) {
+                let on_matrices = LinalgOp::ALL.iter().any(|op| op.name() == word);
+                if !on_matrices && Other::ALL.iter().all(|op| op.name != word) {
                     return Err(Error::Text { line: wrong_line, what: unknown(word) });
                 }
                 let args = self.operands(lexer)?;
-                let op = if LINALG.contains(&word) {
+                let op = if on_matrices {
                     read_linalg(lexer, word)?
                 } else {
                     self.attributes(lexer, word, &args)?
@@ -159,7 +160,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The op named `word`, one of [`OTHERS`], with what follows its operands.
+    /// The op named `word`, one of [`Other::ALL`], with what follows its operands.
     fn attributes(&self, lexer: &mut Lexer<'a>, word: &str, args: &[NodeId]) -> Result<Op> {
         let shape_after_to = |lexer: &mut Lexer<'a>| {
             lexer.expect_word("to")?;
@@ -398,53 +399,44 @@ fn read_span(lexer: &mut Lexer<'_>, axis: Option<usize>) -> Result<Span> {
     }
 }
 
-/// Ops that are neither elementwise nor reductions and take operands.
-const OTHERS: [&str; 27] = [
-    "argsort",
-    "cast",
-    "compress",
-    "concat",
-    "convolve",
-    "cumulative_prod",
-    "cumulative_sum",
-    CUSTOM,
-    "expand",
-    "fft",
-    "flip",
-    "ifft",
-    "irfft",
-    "matmul",
-    "permute",
-    "random",
-    "reshape",
-    "rfft",
-    "sample",
-    "searchsorted",
-    "slice",
-    "sort",
-    "strided",
-    "take",
-    "take_along_axis",
-    "top_k",
-    "where",
-];
+/// Every word that a line of a graph's text may have for its operation.
+///
+/// ```
+/// use crossover_core::graph::names;
+/// assert!(["add", "sum", "sort", "svd", "scatter_add", "input"].iter().all(|name| names().any(|n| n == *name)));
+/// ```
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let maps = MapOp::ALL.iter().map(|op| op.name());
+    let reductions = ReduceOp::ALL.iter().map(|op| op.name());
+    let scatters = ScatterOp::ALL.iter().map(|op| op.name());
+    // Each once, without the word that may stand behind it.
+    let linalg = LinalgOp::ALL.iter().filter(|op| op.flag().is_none()).map(|op| op.name());
+    let others = Other::ALL.iter().map(|op| op.name);
+    maps.chain(reductions).chain(scatters).chain(others).chain(linalg).chain(["input", "scalar", "index"])
+}
 
-/// Ops on matrices; a word may follow their operands.
-const LINALG: [&str; 12] = [
-    "cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "qr", "slogdet", "solve", "svd",
-    "svdvals",
+/// Functions of arrays that are several operations of a graph, and where to see which.
+const COMPOSITIONS: [(&str, &str); 9] = [
+    ("layer_norm", "docs/graphs/layer_norm.graph writes it out"),
+    ("linear", "docs/graphs/linear_gelu.graph has one"),
+    ("log_softmax", "the `log` of what docs/graphs/softmax.graph writes out"),
+    ("mean", "a `sum` and a `divide`, as in docs/graphs/layer_norm.graph"),
+    ("rms_norm", "docs/graphs/layer_norm.graph without its mean"),
+    ("softmax", "docs/graphs/softmax.graph writes it out"),
+    ("standardise", "docs/graphs/standardise.graph writes it out"),
+    ("std", "the `sqrt` of the variance, as in docs/graphs/layer_norm.graph"),
+    ("var", "a `sum` of squares and a `divide`, as in docs/graphs/layer_norm.graph"),
 ];
 
 /// What to say about a name that no op has.
 fn unknown(word: &str) -> String {
-    let names = MapOp::ALL.iter().map(|op| op.name());
-    let names = names.chain(ReduceOp::ALL.iter().map(|op| op.name())).chain(OTHERS).chain(LINALG);
-    let names = names.chain(ScatterOp::ALL.iter().map(|op| op.name()));
-    let nearest = names
-        .chain(["input", "scalar", "index"])
+    let nearest = names()
         .map(|name| (distance(word, name), name))
         .min()
         .filter(|(d, name)| *d <= name.len().div_ceil(3));
+    if let Some((_, parts)) = COMPOSITIONS.iter().find(|(name, _)| *name == word) {
+        return format!("`{word}` is not one operation but several: {parts}");
+    }
     match nearest {
         Some((_, name)) => format!("there is no operation `{}`; did you mean `{name}`?", excerpt(word)),
         None => format!("there is no operation `{}`", excerpt(word)),

@@ -105,6 +105,39 @@ impl LinalgOp {
         }
     }
 
+    /// What it gives, in a sentence.
+    pub const fn doc(self) -> &'static str {
+        match self {
+            LinalgOp::Cholesky { upper: false } => {
+                "The lower triangular L with A = L·Lᴴ, from the lower triangle."
+            }
+            LinalgOp::Cholesky { upper: true } => {
+                "The upper triangular Lᴴ with A = L·Lᴴ, from the upper triangle."
+            }
+            LinalgOp::Det => "The determinant.",
+            LinalgOp::Eig => "Eigenvalues and right eigenvectors, complex: n numbers, then n×n.",
+            LinalgOp::EigVals => "Eigenvalues, complex.",
+            LinalgOp::Eigh { upper: false } => {
+                "Ascending eigenvalues and eigenvectors of a self-adjoint matrix, from its lower triangle: n numbers, then n×n."
+            }
+            LinalgOp::Eigh { upper: true } => "The same from the upper triangle.",
+            LinalgOp::EigValsH { upper: false } => {
+                "Ascending eigenvalues of a self-adjoint matrix, real, from its lower triangle."
+            }
+            LinalgOp::EigValsH { upper: true } => "The same from the upper triangle.",
+            LinalgOp::Inv => "The inverse.",
+            LinalgOp::Qr { complete: false } => "Q with min(m, n) columns and R of A = Q·R: m×p, then p×n.",
+            LinalgOp::Qr { complete: true } => "The same with a square Q.",
+            LinalgOp::SlogDet => "Sign and logarithm of the magnitude of the determinant: two numbers.",
+            LinalgOp::Solve => "X with A·X = B.",
+            LinalgOp::Svd { full: false } => {
+                "U, descending singular values and Vᴴ with k = min(m, n) columns and rows: m×k, k numbers, k×n."
+            }
+            LinalgOp::Svd { full: true } => "The same with square U and Vᴴ.",
+            LinalgOp::SvdVals => "Descending singular values, real.",
+        }
+    }
+
     /// The word after the operands in text, where the attribute is not the default.
     pub const fn flag(self) -> Option<&'static str> {
         match self {

@@ -47,13 +47,28 @@ impl ScatterOp {
         }
     }
 
-    /// Whether the dtype can be scattered this way.
-    pub fn check(self, dtype: DType) -> Result<()> {
-        let supported = match self {
-            ScatterOp::Set => return Ok(()),
+    /// What becomes of the element, in a sentence.
+    pub const fn doc(self) -> &'static str {
+        match self {
+            ScatterOp::Set => "The value replaces the element; the last one wins.",
+            ScatterOp::Add => "The value is added to the element, rounding after every addition.",
+            ScatterOp::Min => "The smaller of both stays; NaN wins.",
+            ScatterOp::Max => "The larger of both stays; NaN wins.",
+        }
+    }
+
+    /// Dtypes that can be scattered this way.
+    pub const fn dtypes(self) -> DTypeSet {
+        match self {
+            ScatterOp::Set => DTypeSet::ALL,
             ScatterOp::Add => DTypeSet::NUMBER,
             ScatterOp::Min | ScatterOp::Max => DTypeSet::BOOL.or(DTypeSet::REAL),
-        };
+        }
+    }
+
+    /// Whether the dtype can be scattered this way.
+    pub fn check(self, dtype: DType) -> Result<()> {
+        let supported = self.dtypes();
         if supported.contains(dtype) {
             return Ok(());
         }

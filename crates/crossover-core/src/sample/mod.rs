@@ -39,6 +39,14 @@ impl Sampler {
         }
     }
 
+    /// What is drawn, in a sentence.
+    pub const fn doc(self) -> &'static str {
+        match self {
+            Sampler::Gamma => "The gamma distribution with scale 1; the parameter is its shape.",
+            Sampler::Poisson => "The Poisson distribution; the parameter is its mean. Whole numbers.",
+        }
+    }
+
     /// The sampler with this name.
     pub fn from_name(name: &str) -> Option<Sampler> {
         Self::ALL.into_iter().find(|s| s.name() == name)

@@ -20,7 +20,7 @@ use num_complex::Complex;
 use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 use rustfft::{FftDirection, FftNum, FftPlanner};
 
-use crate::{scratch::Scratch, threads::Threads, window::View};
+use crate::{memory::Pool, scratch::Scratch, threads::Threads, window::View};
 
 /// Points below which one thread transforms everything.
 const ALONE: usize = 1 << 13;
@@ -293,10 +293,11 @@ pub fn fft(
     axes: &Axes,
     scale: FftScale,
     threads: Arc<Threads>,
+    pool: &Pool,
 ) -> Result<Box<dyn Executable>> {
     match call.dtype.real() {
-        DType::F32 => prepared::<f32>(call, kind, axes, scale, threads),
-        DType::F64 => prepared::<f64>(call, kind, axes, scale, threads),
+        DType::F32 => prepared::<f32>(call, kind, axes, scale, threads, pool),
+        DType::F64 => prepared::<f64>(call, kind, axes, scale, threads, pool),
         other => Err(Error::Unsupported { device: "CPU".into(), what: format!("fft of {other}") }),
     }
 }
@@ -307,6 +308,7 @@ fn prepared<T: Real>(
     axes: &Axes,
     scale: FftScale,
     threads: Arc<Threads>,
+    pool: &Pool,
 ) -> Result<Box<dyn Executable>> {
     let [operand] = call.operands.as_slice() else {
         return Err(Error::Internal(format!("fft with {} operands", call.operands.len())));
@@ -316,6 +318,8 @@ fn prepared<T: Real>(
     // Last axes first: the first pass then reads rows and writes rows in the usual case.
     for (at, &axis) in axes.iter().rev().enumerate() {
         let length = kind.points(&operand.layout.shape, &[axis]);
+        // The roots of a plan are as many as the points, and the library takes its memory without asking.
+        pool.admit(length.saturating_mul(size_of::<Complex<T>>()))?;
         let plan = match kind {
             FftKind::Forward => Plan::Complex(FftPlanner::new().plan_fft(length, FftDirection::Forward)),
             FftKind::Inverse => Plan::Complex(FftPlanner::new().plan_fft(length, FftDirection::Inverse)),

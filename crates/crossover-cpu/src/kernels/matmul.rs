@@ -106,7 +106,7 @@ impl MatMul {
     /// Calls `f` for every batch with rows and columns of its result: all of a small product, or blocks of larger ones, shared by the threads. `gemm`
     /// adapts the order of its sums to the shape it is given, so the blocks do not depend on the number of threads.
     fn each_block(&self, f: impl Fn(usize, Range<usize>, Range<usize>) + Sync) {
-        let work = self.m * self.n * self.k.max(1);
+        let work = self.m.saturating_mul(self.n).saturating_mul(self.k.max(1));
         let (rows, columns) = if work <= ALONE {
             (self.m, self.n)
         } else if work <= BANDS {
@@ -246,7 +246,7 @@ impl MatMul {
 
     fn int<T: Int>(&self, launch: &Launch<'_>) {
         let (a, b, out) = addresses(launch);
-        let work = self.m * self.n * self.k.max(1) * self.batches;
+        let work = [self.n, self.k.max(1), self.batches].into_iter().fold(self.m, usize::saturating_mul);
         let rows = self.batches * self.m;
         let grain = if work <= ALONE { rows } else { rows.div_ceil(4 * self.threads.count()) };
         self.threads.each(rows, grain, |range| {

@@ -110,7 +110,7 @@ pub fn parse(file: &[u8], name: &str) -> Result<(Header, usize)> {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn write(to: &mut impl Write, dtype: DType, shape: &Shape, data: &[u8]) -> io::Result<()> {
-    if shape.size() * dtype.size() != data.len() {
+    if data::bytes(shape, dtype) != Some(data.len()) {
         let what = format!("{} bytes are no {dtype}{shape}", data.len());
         return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
     }

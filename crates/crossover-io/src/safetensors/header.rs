@@ -11,7 +11,10 @@ use super::{
     ALIGN, Entry, LONGEST, Tensor,
     json::{Reader, quoted},
 };
-use crate::{data::sized, error::Fault};
+use crate::{
+    data::{self, sized},
+    error::Fault,
+};
 
 const METADATA: &str = "__metadata__";
 
@@ -179,7 +182,7 @@ pub(super) fn text(entries: &[&Entry<'_>], metadata: &[(&str, &str)]) -> io::Res
             let what = format!("safetensors has no {dtype}; save real and imaginary part, or use .npz");
             return Err(io::Error::new(io::ErrorKind::Unsupported, what));
         };
-        if shape.size() * dtype.size() != data.len() {
+        if data::bytes(shape, *dtype) != Some(data.len()) {
             return Err(refuse(format!("{} bytes are no {dtype}{shape}", data.len())));
         }
         if *name == METADATA {

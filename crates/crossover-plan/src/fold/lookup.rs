@@ -3,7 +3,7 @@
 
 use crossover_core::{DType, Layout, Shape};
 
-use super::only_user;
+use super::Uses;
 use crate::{
     cost,
     kernel::{CallOp, Dims, Fused, Kernel, Kind, Load, StepOp, Window},
@@ -11,11 +11,11 @@ use crate::{
 };
 
 /// The kernel that looks up what the kernel at `at` does and goes on as the one that uses it, which is at the place given.
-pub(super) fn fold(plan: &Plan, at: usize) -> Option<(usize, Fold)> {
+pub(super) fn fold(plan: &Plan, uses: &Uses, at: usize) -> Option<(usize, Fold)> {
     let Kernel::Call(call) = &plan.launches[at].kernel else { return None };
-    let user = only_user(plan, call.output, at)?;
-    let Kernel::Fused(after) = &plan.launches[user].kernel else { return None };
     let (CallOp::Take { axis: 0 }, [table, index]) = (&call.op, &call.operands[..]) else { return None };
+    let user = uses.only_user(call.output)?;
+    let Kernel::Fused(after) = &plan.launches[user].kernel else { return None };
     if after.kind != Kind::Map || call.layout.shape.size() == 0 {
         return None;
     }

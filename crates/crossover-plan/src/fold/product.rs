@@ -7,7 +7,7 @@ use crossover_core::{
     ops::{MapOp, cast},
 };
 
-use super::only_user;
+use super::Uses;
 use crate::{
     cost,
     kernel::{Activation, BufferId, Call, CallOp, Fused, Kernel, Kind, Operand, StepOp, Window},
@@ -15,11 +15,11 @@ use crate::{
 };
 
 /// The call for the product at `at` and the kernel after it.
-pub(super) fn fold(plan: &Plan, at: usize) -> Option<Fold> {
+pub(super) fn fold(plan: &Plan, uses: &Uses, at: usize) -> Option<Fold> {
     let Kernel::Call(product) = &plan.launches[at].kernel else { return None };
     let Kernel::Fused(after) = &plan.launches[at + 1].kernel else { return None };
     let can = matches!(product.dtype, DType::F32 | DType::F16 | DType::BF16);
-    if product.op != CallOp::MatMul || !can || only_user(plan, product.output, at) != Some(at + 1) {
+    if product.op != CallOp::MatMul || !can || uses.only_user(product.output) != Some(at + 1) {
         return None;
     }
     let size = product.layout.shape.size();

@@ -275,10 +275,9 @@ fn linspace(
     };
     let ((start, start_im), (stop, stop_im)) = (parts(start), parts(stop));
     let complex = dtype.is_some_and(|dtype| dtype.0.is_complex()) || start_im != 0.0 || stop_im != 0.0;
-    let points = if endpoint { num } else { num + 1 };
-    let line = |start, stop, dtype| {
-        let line = Array::linspace_dtype(start, stop, points, dtype);
-        if endpoint { line } else { line.slice(..num).copy() }
+    let line = |start, stop, dtype| match endpoint {
+        true => Array::linspace_dtype(start, stop, num, dtype),
+        false => Array::linspace_before(start, stop, num, dtype),
     };
     let array = building(|| {
         if !complex {

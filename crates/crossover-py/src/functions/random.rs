@@ -8,6 +8,7 @@ use crate::{
     array::PyArray,
     device::{building, computing},
     dtype::Dt,
+    errors::raise,
     values::{Arg, Arr},
 };
 
@@ -24,8 +25,9 @@ impl PyKey {
 
     /// Several independent keys.
     #[pyo3(signature = (n=2))]
-    fn split(&self, n: usize) -> Vec<PyKey> {
-        self.0.split_n(n).into_iter().map(PyKey).collect()
+    fn split(&self, n: usize) -> PyResult<Vec<PyKey>> {
+        let keys = self.0.split_n(n).map_err(|error| raise(&error))?;
+        Ok(keys.into_iter().map(PyKey).collect())
     }
 
     /// The key that belongs to a number, such as a step of a loop.

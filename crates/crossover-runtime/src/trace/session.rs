@@ -238,7 +238,7 @@ impl Gathering {
     }
 
     fn kernel(&mut self, asked: Asked, kernel: &Described, work: Work, away: Option<Away>) {
-        let (name, bytes) = (Name::Made(kernel.name.clone()), work.read + work.written);
+        let (name, bytes) = (Name::Made(kernel.name.clone()), work.read.saturating_add(work.written));
         if let Some(span) = self.add(asked, Kind::Kernel, name, away) {
             (span.work, span.bytes) = (Some(work), bytes);
         }

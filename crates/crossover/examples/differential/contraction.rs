@@ -153,8 +153,8 @@ fn trace(dice: &mut Dice) -> Case {
 }
 
 fn convolved(dice: &mut Dice, correlate: bool) -> Case {
-    let rank = dice.below(2) + 1;
-    let shape: Vec<usize> = (0..rank).map(|_| dice.below(12) + 1).collect();
+    let rank = dice.below(3) + 1;
+    let shape: Vec<usize> = (0..rank).map(|_| dice.below(if rank == 3 { 5 } else { 12 }) + 1).collect();
     let kernel: Vec<usize> = shape.iter().map(|&n| dice.below(n) + 1).collect();
     let dtype =
         dice.pick(&[DType::F32, DType::F64, DType::C64, DType::C128, DType::I32, DType::I64, DType::U8]);
@@ -174,14 +174,45 @@ fn convolved(dice: &mut Dice, correlate: bool) -> Case {
     } else {
         (signal::Boundary::Fill, "fill")
     };
-    let options = signal::Options::new().mode(mode).boundary(boundary);
+    let mut options = signal::Options::new().mode(mode).boundary(boundary);
+    let fill = if outside == "fill" && dice.once_in(3) { dice.between(1, 3) } else { 0 };
+    if fill != 0 {
+        options = options.fill(fill);
+    }
     let apply = if correlate { signal::correlate_with } else { signal::convolve_with };
     let result = apply(&x, &k, options);
-    Case::one([x, k], json!({"mode": name, "boundary": outside}), result)
+    Case::one([x, k], json!({"mode": name, "boundary": outside, "fill": fill}), result)
+}
+
+/// Through Fourier transforms, which small operands take only when they are told to; a few cases are large enough
+/// to go there by themselves.
+fn transformed(dice: &mut Dice) -> Case {
+    let large = dice.once_in(200);
+    let rank = if large { 2 } else { dice.below(3) + 1 };
+    let most = [0, 90, 20, 7][rank];
+    let shape: Vec<usize> = (0..rank).map(|_| if large { 120 } else { dice.below(most) + 1 }).collect();
+    let kernel: Vec<usize> = shape.iter().map(|&n| if large { 100 } else { dice.below(n) + 1 }).collect();
+    let floats = [DType::F16, DType::BF16, DType::F32, DType::F64, DType::C64, DType::C128];
+    let dtype = if large || dice.once_in(2) {
+        dice.pick(if large { &floats[2..4] } else { &floats[..] })
+    } else {
+        dice.pick(&[DType::I8, DType::U8, DType::I16, DType::U16])
+    };
+    let values = if dtype.is_int() { Values::Bits } else { moderate(dice) };
+    let (x, k) = (dice.operand(dtype, &shape, values), dice.operand(dtype, &kernel, values));
+    let (mode, name) = dice.pick(&[
+        (signal::Mode::Full, "full"),
+        (signal::Mode::Same, "same"),
+        (signal::Mode::Valid, "valid"),
+    ]);
+    let method = if large { signal::Method::Auto } else { signal::Method::Fft };
+    let result = signal::convolve_with(&x, &k, signal::Options::new().mode(mode).method(method));
+    Case::one([x, k], json!({"mode": name}), result)
 }
 
 entries! {
     "convolve" => |dice| convolved(dice, false);
+    "convolve_by_transforms" => transformed;
     "correlate" => |dice| convolved(dice, true);
     "cross" => cross;
     "dot" => dot;

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::{
     case::Case,
-    dice::{Dice, FLOATS, NUMBERS, Values},
+    dice::{Dice, FLOATS, INTEGERS, NUMBERS, Values},
     entries,
 };
 
@@ -14,7 +14,7 @@ fn arange(dice: &mut Dice) -> Case {
     let step = if dice.once_in(2) { -step } else { step };
     let stop = start + step * count + if dice.once_in(2) { 0 } else { step.signum() };
     if dice.once_in(2) {
-        let dtype = dice.pick(&[DType::I32, DType::I64]);
+        let dtype = dice.pick(&[DType::I16, DType::I32, DType::I64]);
         let parameters = json!({"start": start, "stop": stop, "step": step, "dtype": dtype.name()});
         return Case::one([], parameters, Array::arange_from(start, stop, step, dtype));
     }
@@ -57,11 +57,17 @@ fn frequencies(dice: &mut Dice, make: fn(usize, f64) -> Array) -> Case {
     Case::one([], json!({"count": count, "step": step}), make(count, step))
 }
 
-fn uniform_floats(dice: &mut Dice) -> Case {
-    let (count, dtype) = (dice.below(40), dice.pick(&FLOATS));
-    let (start, stop) = (dice.between(-8, 8) as f64, dice.between(-8, 8) as f64);
-    let result = Array::linspace_dtype(start, stop, count, dtype);
-    Case::one([], json!({"start": start, "stop": stop, "count": count, "dtype": dtype.name()}), result)
+/// Evenly spaced numbers of a dtype; integers are rounded down.
+fn spaced(dice: &mut Dice, endpoint: bool) -> Case {
+    let (count, dtype) =
+        (dice.below(40), if dice.once_in(2) { dice.pick(&FLOATS) } else { dice.pick(&INTEGERS) });
+    let least = if dtype.is_unsigned_int() { 0 } else { -24 };
+    let mut end = || dice.between(least, 24) as f64 / if dtype.is_float() { 3.0 } else { 2.0 };
+    let (start, stop) = (end(), end());
+    let make = if endpoint { Array::linspace_dtype } else { Array::linspace_before };
+    let parameters =
+        json!({"start": start, "stop": stop, "count": count, "endpoint": endpoint, "dtype": dtype.name()});
+    Case::one([], parameters, make(start, stop, count, dtype))
 }
 
 entries! {
@@ -70,7 +76,8 @@ entries! {
     "fftfreq" => |dice| frequencies(dice, crossover::fft::fftfreq);
     "full" => full;
     "linspace" => linspace;
-    "linspace_dtype" => uniform_floats;
+    "linspace_before" => |dice| spaced(dice, false);
+    "linspace_dtype" => |dice| spaced(dice, true);
     "ones_like" => |dice| like(dice, Array::ones_like);
     "rfftfreq" => |dice| frequencies(dice, crossover::fft::rfftfreq);
     "zeros_like" => |dice| like(dice, Array::zeros_like);

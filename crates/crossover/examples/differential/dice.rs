@@ -25,6 +25,8 @@ const fn of_kinds<const N: usize>(kinds: &[Kind]) -> [DType; N] {
 pub const NUMBERS: [DType; 14] = of_kinds(&[Kind::Int, Kind::Float, Kind::Complex]);
 /// Integers and real floats.
 pub const REALS: [DType; 12] = of_kinds(&[Kind::Int, Kind::Float]);
+/// What has a smallest and a largest element: booleans, integers and real floats.
+pub const ORDERED: [DType; 13] = of_kinds(&[Kind::Bool, Kind::Int, Kind::Float]);
 /// Integers.
 pub const INTEGERS: [DType; 8] = of_kinds(&[Kind::Int]);
 /// Real floats.

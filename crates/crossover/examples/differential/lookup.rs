@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::{
     case::Case,
-    dice::{Dice, NUMBERS, Values},
+    dice::{Dice, INTEGERS, NUMBERS, Values},
     entries,
 };
 
@@ -25,6 +25,17 @@ fn take(dice: &mut Dice) -> Case {
     let shape: Vec<usize> = (0..dice.below(3)).map(|_| dice.below(6)).collect();
     let at = dice.indices(length(&x, axis), &shape);
     let result = x.take(&at, axis);
+    Case::one([x, at], json!({"axis": axis}), result)
+}
+
+/// Indices of any size, those of `u64` beyond `i64` too.
+fn take_clipped(dice: &mut Dice) -> Case {
+    let x = filled(dice, &DType::ALL, 1, 3);
+    let axis = dice.axis(x.ndim());
+    let shape: Vec<usize> = (0..dice.below(3)).map(|_| dice.below(6)).collect();
+    let (dtype, values) = (dice.pick(&INTEGERS), dice.pick(&[Values::Between(-12.0, 12.0), Values::Special]));
+    let at = dice.operand(dtype, &shape, values);
+    let result = x.take_clipped(&at, axis);
     Case::one([x, at], json!({"axis": axis}), result)
 }
 
@@ -114,6 +125,12 @@ fn mixed(dice: &mut Dice, x: &Array) -> (Vec<Index>, Vec<serde_json::Value>, Vec
     let dims = x.shape().dims().to_vec();
     let common = vec![dice.below(4) + 1];
     let mut axis = 0;
+    if dice.once_in(12) {
+        // A mask without axes takes everything or nothing.
+        let mask = dice.array(DType::Bool, &[], Values::Few);
+        indices.push(Index::from(&mask));
+        return (indices, vec![json!({"array": 0})], vec![mask]);
+    }
     while axis < dims.len() {
         let n = dims[axis] as i64;
         match dice.below(6) {
@@ -208,5 +225,6 @@ entries! {
     "scatter" => scatter;
     "set" => set;
     "take" => take;
+    "take_clipped" => take_clipped;
     "take_along_axis" => take_along_axis;
 }

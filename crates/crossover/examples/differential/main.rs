@@ -118,10 +118,11 @@ mod tests {
     use super::*;
 
     /// What the Python side knows: its tables have one line per operation, the name first.
-    const PEERS: [&str; 3] = [
+    const PEERS: [&str; 4] = [
         include_str!("../../../../differential/elementwise.py"),
         include_str!("../../../../differential/arrays.py"),
         include_str!("../../../../differential/numeric.py"),
+        include_str!("../../../../differential/matrices.py"),
     ];
 
     fn has_peer(name: &str) -> bool {

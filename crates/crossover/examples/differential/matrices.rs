@@ -75,12 +75,26 @@ fn solve(dice: &mut Dice) -> Case {
 fn lstsq(dice: &mut Dice) -> Case {
     let n = dice.below(4) + 1;
     let m = n + dice.below(5);
-    let dtype = dice.pick(&FIELDS);
-    let a = dice.operand(dtype, &[m, n], Values::Between(-1.0, 1.0));
-    let columns = dice.below(3) + 1;
-    let b = dice.operand(dtype, &[m, columns], Values::Between(-1.0, 1.0));
+    let (dtype, batch) = (dice.pick(&FIELDS), batch(dice));
+    let shaped = |last: &[usize]| batch.iter().chain(last).copied().collect::<Vec<usize>>();
+    let a = dice.operand(dtype, &shaped(&[m, n]), Values::Between(-1.0, 1.0));
+    let right = if dice.once_in(3) { vec![m] } else { shaped(&[m, dice.below(3) + 1]) };
+    let b = dice.operand(dtype, &right, Values::Between(-1.0, 1.0));
     let found = linalg::lstsq(&a, &b, None);
     Case::one([a, b], json!({}), found.solution)
+}
+
+/// The pseudoinverse of matrices of a rank that is not full: products of thin ones of whole numbers, hence exact.
+fn deficient(dice: &mut Dice) -> Case {
+    let (m, n) = (dice.below(5) + 2, dice.below(5) + 2);
+    let (rank, dtype, batch) = (dice.below(m.min(n) - 1) + 1, dice.pick(&FIELDS), batch(dice));
+    let mut factor = |sides: [usize; 2]| {
+        let shape: Vec<usize> = batch.iter().copied().chain(sides).collect();
+        dice.array(DType::F64, &shape, Values::Between(-3.0, 3.0)).round().astype(dtype)
+    };
+    let x = factor([m, rank]).matmul(&factor([rank, n])).copy();
+    let result = linalg::pinv(&x, None);
+    Case::one([x], json!({}), result)
 }
 
 fn power(dice: &mut Dice) -> Case {
@@ -121,6 +135,7 @@ entries! {
     "matrix_power" => power;
     "matrix_rank" => |dice| one(matrices(dice, false), |x| linalg::matrix_rank(x, None));
     "pinv" => |dice| one(regular(dice), |x| linalg::pinv(x, None));
+    "pinv_deficient" => deficient;
     "qr" => |dice| pair(matrices(dice, false), linalg::qr);
     "qr_complete" => |dice| pair(matrices(dice, false), linalg::qr_complete);
     "slogdet" => |dice| pair(regular(dice), linalg::slogdet);

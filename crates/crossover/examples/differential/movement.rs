@@ -235,8 +235,9 @@ entries! {
     "matrix_transpose" => |dice| simple(dice, 2, |_, x| (json!({}), linalg::matrix_transpose(x)));
     "meshgrid" => meshgrid;
     "move_axis" => |dice| simple(dice, 1, |dice, x| {
-        let (from, to) = (dice.axis(x.ndim()), dice.axis(x.ndim()));
-        (json!({"from": from, "to": to}), x.move_axis(from, to))
+        let count = dice.below(x.ndim()) + 1;
+        let [from, to] = [(); 2].map(|()| dice.permutation(x.ndim())[..count].to_vec());
+        (json!({"from": from.clone(), "to": to.clone()}), x.move_axis(from, to))
     });
     "pad" => pad;
     "permute" => |dice| simple(dice, 0, |dice, x| {
@@ -251,8 +252,10 @@ entries! {
     "repeat_each" => repeat_each;
     "reshape" => reshape;
     "roll" => |dice| simple(dice, 0, |dice, x| {
-        let (shift, axes) = (dice.between(-12, 12), axes_or_all(dice, x));
-        (json!({"shift": shift, "axes": axes.clone()}), x.roll(shift, axes))
+        let axes = axes_or_all(dice, x);
+        let count = if dice.once_in(2) { 1 } else { axes.len().max(1) };
+        let shifts: Vec<i64> = (0..count).map(|_| dice.between(-12, 12)).collect();
+        (json!({"shift": shifts.clone(), "axes": axes.clone()}), x.roll(shifts, axes))
     });
     "slice" => slice;
     "squeeze" => squeeze;

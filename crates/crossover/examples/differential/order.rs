@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::{
     case::Case,
-    dice::{Dice, INTEGERS, NUMBERS, REALS, Values},
+    dice::{Dice, INTEGERS, Values},
     entries,
 };
 
@@ -23,7 +23,7 @@ fn sorted(dice: &mut Dice, apply: fn(&Array, i64) -> Array) -> Case {
 }
 
 fn top_k(dice: &mut Dice) -> Case {
-    let (x, axis) = lines(dice, &REALS);
+    let (x, axis) = lines(dice, &DType::ALL);
     let length = x.shape().dims()[axis.rem_euclid(x.ndim() as i64) as usize];
     let k = dice.below(length + 1);
     let (values, indices) = x.top_k(k, axis);
@@ -31,7 +31,7 @@ fn top_k(dice: &mut Dice) -> Case {
 }
 
 fn searchsorted(dice: &mut Dice, by: bool) -> Case {
-    let (dtype, length, values) = (dice.pick(&REALS), dice.length(), dice.values());
+    let (dtype, length, values) = (dice.pick(&DType::ALL), dice.length(), dice.values());
     let line = dice.operand(dtype, &[length], values);
     let shape = dice.shape(0, 2);
     let wanted = dice.operand(dtype, &shape, values);
@@ -48,39 +48,39 @@ fn searchsorted(dice: &mut Dice, by: bool) -> Case {
 }
 
 fn isin(dice: &mut Dice) -> Case {
-    let (dtype, values) = (dice.pick(&REALS), dice.values());
+    let (dtype, values) = (dice.pick(&DType::ALL), dice.values());
     let (first, second) = (dice.shape(0, 3), dice.shape(0, 2));
     let (x, others) = (dice.operand(dtype, &first, values), dice.operand(dtype, &second, values));
     let result = x.isin(&others);
     Case::one([x, others], json!({}), result)
 }
 
-fn distinct(dice: &mut Dice, dtypes: &[DType]) -> Array {
-    let (dtype, shape) = (dice.pick(dtypes), dice.shape(0, 3));
+fn distinct(dice: &mut Dice) -> Array {
+    let (dtype, shape) = (dice.pick(&DType::ALL), dice.shape(0, 3));
     let values = dice.pick(&[Values::Few, Values::Few, Values::Special, Values::Spread]);
     dice.operand(dtype, &shape, values)
 }
 
 fn unique_all(dice: &mut Dice) -> Case {
-    let x = distinct(dice, &REALS);
+    let x = distinct(dice);
     let results = x.unique_all().map(|u| vec![u.values, u.indices, u.inverse, u.counts]);
     Case::many([x], json!({}), results)
 }
 
 fn unique_values(dice: &mut Dice) -> Case {
-    let x = distinct(dice, &NUMBERS);
+    let x = distinct(dice);
     let results = x.unique_values().map(|values| vec![values]);
     Case::many([x], json!({}), results)
 }
 
 fn unique_counts(dice: &mut Dice) -> Case {
-    let x = distinct(dice, &REALS);
+    let x = distinct(dice);
     let results = x.unique_counts().map(|(values, counts)| vec![values, counts]);
     Case::many([x], json!({}), results)
 }
 
 fn unique_inverse(dice: &mut Dice) -> Case {
-    let x = distinct(dice, &REALS);
+    let x = distinct(dice);
     let results = x.unique_inverse().map(|(values, inverse)| vec![values, inverse]);
     Case::many([x], json!({}), results)
 }
@@ -109,6 +109,15 @@ fn histogram(dice: &mut Dice) -> Case {
     Case::many([x], json!({"bins": bins, "low": low, "high": high}), results)
 }
 
+/// From the smallest to the largest element; halves and powers of two, so that the edges are exact in `f32` too.
+fn histogram_of_range(dice: &mut Dice) -> Case {
+    let (dtype, shape) = (dice.pick(&[DType::F64, DType::F32, DType::I32, DType::U8]), dice.shape(0, 3));
+    let x = dice.operand(dtype, &shape, Values::Few);
+    let bins = if dtype == DType::F32 { dice.pick(&[1, 2, 4, 8]) } else { dice.below(9) + 1 };
+    let results = x.histogram(bins).map(|(counts, edges)| vec![counts, edges]);
+    Case::many([x], json!({"bins": bins}), results)
+}
+
 fn histogram_edges(dice: &mut Dice) -> Case {
     let (shape, values) = (dice.shape(0, 3), dice.moderate());
     let dtype = dice.pick(&[DType::F32, DType::F64]);
@@ -131,6 +140,7 @@ entries! {
     "bincount" => |dice| bincount(dice, false);
     "bincount_weighted" => |dice| bincount(dice, true);
     "histogram" => histogram;
+    "histogram_of_range" => histogram_of_range;
     "histogram_edges" => histogram_edges;
     "isin" => isin;
     "searchsorted" => |dice| searchsorted(dice, false);

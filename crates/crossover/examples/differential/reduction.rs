@@ -1,11 +1,11 @@
 //! Reductions, scans and the compositions made of them.
 
-use crossover::{Array, Axes, DType};
+use crossover::{Array, Axes, DType, Rotary};
 use serde_json::json;
 
 use crate::{
     case::Case,
-    dice::{Dice, FLOATS, NUMBERS, REALS, Values},
+    dice::{Dice, FLOATS, NUMBERS, ORDERED, Values},
     entries,
 };
 
@@ -39,7 +39,7 @@ fn reduced(
 
 /// One axis, or all of them: what NumPy's argmin takes.
 fn searched(dice: &mut Dice, apply: fn(&Array, Axes) -> Array) -> Case {
-    let (dtype, shape, values) = (dice.pick(&REALS), dice.filled_shape(1, 4), dice.values());
+    let (dtype, shape, values) = (dice.pick(&ORDERED), dice.filled_shape(1, 4), dice.values());
     let x = dice.operand(dtype, &shape, values);
     let axis = (!dice.once_in(3)).then(|| dice.axis(x.ndim()));
     let result = apply(&x, axis.map_or(Axes::from(()), Axes::from));
@@ -71,6 +71,40 @@ fn diff(dice: &mut Dice) -> Case {
     let (axis, times) = (dice.axis(x.ndim()), dice.below(4));
     let result = x.diff(axis, times);
     Case::one([x], json!({"axis": axis, "times": times}), result)
+}
+
+/// With elements before, after, on both sides or on none.
+fn diff_with(dice: &mut Dice) -> Case {
+    let (dtype, shape, values) = (dice.pick(&DType::ALL), dice.shape(1, 3), dice.moderate());
+    let x = dice.operand(dtype, &shape, values);
+    let (axis, times) = (dice.axis(x.ndim()), dice.below(3));
+    let place = axis.rem_euclid(x.ndim() as i64) as usize;
+    let side = |dice: &mut Dice| {
+        let mut shape = shape.clone();
+        shape[place] = dice.below(4);
+        (!dice.once_in(3)).then(|| dice.operand(dtype, &shape, values))
+    };
+    let (before, after) = (side(dice), side(dice));
+    let result = x.diff_with(axis, times, before.as_ref(), after.as_ref());
+    let parameters =
+        json!({"axis": axis, "times": times, "before": before.is_some(), "after": after.is_some()});
+    Case::one([x].into_iter().chain(before).chain(after), parameters, result)
+}
+
+/// Pairs turned by angles that all rows share or that each has for itself.
+fn turn_pairs(dice: &mut Dice) -> Case {
+    let (dtype, pairs) = (dice.pick(&FLOATS), dice.below(6) + 1);
+    let outer: Vec<usize> = (0..dice.below(3)).map(|_| dice.below(5) + 1).collect();
+    let shape: Vec<usize> = outer.iter().copied().chain([2 * pairs]).collect();
+    let angles: Vec<usize> =
+        if dice.once_in(2) { vec![pairs] } else { outer.iter().copied().chain([pairs]).collect() };
+    let wide = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
+    let values = dice.moderate();
+    let x = dice.operand(dtype, &shape, values);
+    let [sin, cos] = [(); 2].map(|()| dice.operand(wide, &angles, Values::Between(-1.0, 1.0)));
+    let (name, order) = dice.pick(&[("halves", Rotary::Halves), ("neighbours", Rotary::Neighbours)]);
+    let result = x.turn_pairs(&sin, &cos, order);
+    Case::one([x, sin, cos], json!({"pairs": name}), result)
 }
 
 fn rows(dice: &mut Dice, apply: fn(&Array, i64) -> Array) -> Case {
@@ -120,12 +154,13 @@ entries! {
         scanned(dice, &NUMBERS, values, |x, axis, initial| x.cumulative_sum_with(axis, initial))
     };
     "diff" => diff;
+    "diff_with" => diff_with;
     "layer_norm" => layer_norm;
     "log_softmax" => |dice| rows(dice, |x, axis| x.log_softmax(axis));
     "logsumexp" => |dice| { let values = dice.moderate(); reduced(dice, &FLOATS, values, false, |x, axes| x.logsumexp(axes)) };
-    "max" => |dice| { let values = dice.values(); reduced(dice, &REALS, values, false, |x, axes| x.max(axes)) };
+    "max" => |dice| { let values = dice.values(); reduced(dice, &ORDERED, values, false, |x, axes| x.max(axes)) };
     "mean" => |dice| { let values = moderate(dice); reduced(dice, &DType::ALL, values, false, |x, axes| x.mean(axes)) };
-    "min" => |dice| { let values = dice.values(); reduced(dice, &REALS, values, false, |x, axes| x.min(axes)) };
+    "min" => |dice| { let values = dice.values(); reduced(dice, &ORDERED, values, false, |x, axes| x.min(axes)) };
     "prod" => |dice| {
         let values = dice.pick(&[Values::Between(0.5, 2.0), Values::Between(-1.5, 1.5), Values::Few]);
         reduced(dice, &NUMBERS, values, true, |x, axes| x.prod(axes))
@@ -138,6 +173,7 @@ entries! {
         let values = dice.pick(&[Values::Spread, Values::Bits]);
         reduced(dice, &FLOATING, values, true, |x, axes| x.sum(axes))
     };
+    "turn_pairs" => turn_pairs;
     "var" => |dice| corrected(dice, |x, axes, correction| x.var_with(axes, correction));
     "vector_norm" => vector_norm;
 }

@@ -1,0 +1,198 @@
+//! Examples in the documentation of what crate `crossover` exports.
+//!
+//! Reads sources, not compiled documentation: an item counts as shown when its own documentation has a code block, or when
+//! that of its type has one in which the item is named. Fields, variants, trait impls and what macros make are not looked at.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context, Result};
+
+use crate::sources::{self, Source};
+use crate::step::Finding;
+
+/// Items without an example; this number may only fall.
+const MOST: usize = 27;
+/// The facade, whose list of names says what is exported.
+const FACADE: &str = "crates/crossover/src/lib.rs";
+/// Where exported items are defined; of a name that two crates have, the first one's is exported.
+const CRATES: [&str; 5] =
+    ["crossover-array", "crossover-core", "crossover-runtime", "crossover-cpu", "crossover-cuda"];
+/// What needs no example, each with why; a type stands for its methods.
+const ALLOWED: [(&str, &str); 5] = [
+    ("Arrays", "an alias"),
+    ("Carried", "seen inside its crate alone"),
+    ("Result", "an alias"),
+    ("Stacked", "seen inside its crate alone"),
+    ("Traced", "seen inside its crate alone"),
+];
+
+/// One public item.
+struct Item {
+    /// `Type::method`, or a name.
+    name: String,
+    /// Its documentation.
+    doc: String,
+}
+
+impl Item {
+    fn has_example(&self) -> bool {
+        self.doc.contains("```")
+    }
+
+    /// Name of the type for a method, its own for anything else.
+    fn owner(&self) -> &str {
+        self.name.split("::").next().unwrap_or(&self.name)
+    }
+}
+
+/// The step of `cargo xtask check`.
+pub fn check() -> Result<Finding> {
+    let all = sources::with_extensions(&["rs"])?;
+    let facade = all.iter().find(|source| source.path.to_str() == Some(FACADE)).context(FACADE)?;
+    let exported = exported(&facade.text);
+    let (mut shown, mut lacking) = (0, BTreeMap::<String, Vec<String>>::new());
+    let mut defined = BTreeSet::new();
+    for name in CRATES {
+        let folder = format!("crates/{name}/src/");
+        let mut here = BTreeSet::new();
+        for source in all.iter().filter(|source| source.path.starts_with(&folder)) {
+            let path = source.path.display().to_string();
+            let module = path[folder.len()..].split(['/', '.']).next().unwrap_or_default().to_owned();
+            let whole = name == CRATES[0] && exported.contains(&module);
+            let items = items(source);
+            for item in &items {
+                let owner = item.owner();
+                // Modules have names in small letters too, and so have functions of other crates.
+                let ours = name == CRATES[0] || owner.starts_with(char::is_uppercase);
+                let wanted = whole || (ours && exported.contains(owner) && !defined.contains(owner));
+                if !wanted || ALLOWED.iter().any(|(allowed, _)| *allowed == owner) {
+                    continue;
+                }
+                here.insert(owner.to_owned());
+                if is_shown(item, &items) {
+                    shown += 1;
+                } else {
+                    lacking.entry(path.clone()).or_default().push(item.name.clone());
+                }
+            }
+        }
+        defined.append(&mut here);
+    }
+    Ok(judge(shown, &lacking))
+}
+
+fn judge(shown: usize, lacking: &BTreeMap<String, Vec<String>>) -> Finding {
+    let count: usize = lacking.values().map(Vec::len).sum();
+    let mut offences: Vec<String> = Vec::new();
+    if count > MOST {
+        offences = lacking.iter().map(|(path, names)| format!("{path}: {}", names.join(", "))).collect();
+        offences.push(format!("{count} items lack an example, at most {MOST}"));
+    } else if count < MOST {
+        offences.push(format!(
+            "{count} items lack an example: lower MOST in xtask/src/doc_examples.rs from {MOST}"
+        ));
+    }
+    Finding::judge(
+        &offences,
+        format!("{shown} items have an example, {count} have none"),
+        "add a short example that runs",
+    )
+}
+
+/// The names in the facade's `pub use crossover_array::{…}`.
+fn exported(facade: &str) -> BTreeSet<String> {
+    let list = facade.split_once("pub use crossover_array::{").and_then(|(_, rest)| rest.split_once("};"));
+    let words = list.map_or("", |(list, _)| list).split(',').map(str::trim);
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+fn is_shown(item: &Item, beside: &[Item]) -> bool {
+    let Some((owner, method)) = item.name.split_once("::") else { return item.has_example() };
+    let named =
+        |text: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == method);
+    item.has_example() || beside.iter().any(|i| i.name == owner && i.has_example() && named(&code(&i.doc)))
+}
+
+/// What stands in code blocks.
+fn code(doc: &str) -> String {
+    doc.split("```").skip(1).step_by(2).collect()
+}
+
+/// The public items of a file and the public methods of its types, but for tests.
+fn items(source: &Source) -> Vec<Item> {
+    let (mut found, mut doc, mut owner) = (Vec::new(), String::new(), None::<String>);
+    for line in source.text.lines() {
+        if line.starts_with("#[cfg(test)]") {
+            break;
+        }
+        let text = line.trim();
+        if text.starts_with("///") || text.starts_with("#[") {
+            doc.push_str(text);
+            doc.push('\n');
+            continue;
+        }
+        if line.starts_with('}') {
+            owner = None;
+        } else if line.starts_with("impl") {
+            owner = inherent(line);
+        } else if let Some(name) = public(text) {
+            let nested = line.starts_with(' ');
+            let item = |name: String| Item { name, doc: doc.clone() };
+            match &owner {
+                Some(owner) if text.contains("fn ") => found.push(item(format!("{owner}::{name}"))),
+                None if !nested => found.push(item(name.to_owned())),
+                _ => {}
+            }
+        }
+        if !text.is_empty() {
+            doc.clear();
+        }
+    }
+    found
+}
+
+/// The type of an `impl` that is not one of a trait.
+fn inherent(line: &str) -> Option<String> {
+    // Bounds may be functions, whose arrows are no end of the parameters.
+    let line = line.replace("-> ", "");
+    let rest = line.strip_prefix("impl")?;
+    let rest = if rest.starts_with('<') { rest.split_once("> ")?.1 } else { rest };
+    let one = !rest.contains(" for ") && !line.ends_with('}');
+    let name: String = rest.trim_start().chars().take_while(|c| c.is_alphanumeric()).collect();
+    (one && !name.is_empty()).then_some(name)
+}
+
+/// The name that a line defines for everybody.
+fn public(text: &str) -> Option<&str> {
+    let mut rest = text.strip_prefix("pub ")?;
+    for word in ["const ", "unsafe "] {
+        rest = rest.strip_prefix(word).unwrap_or(rest);
+    }
+    let kinds = ["fn ", "struct ", "enum ", "trait ", "type "];
+    let rest = kinds.iter().find_map(|kind| rest.strip_prefix(kind))?;
+    rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_example_of_the_type_shows_the_methods_it_names() {
+        let text = "/// A shape.\n/// ```\n/// Shape::new().rank();\n/// ```\npub struct Shape;\n\nimpl Shape {\n    /// A.\n    pub \
+                    fn new() -> Shape {\n    }\n\n    /// Not mentioned.\n    pub const fn size(&self) -> usize {\n    }\n\n    fn own(&self) \
+                    {}\n}\n\nimpl Clone for Shape {\n    pub fn odd() {}\n}\n\n/// Free.\npub fn free() {}\n#[cfg(test)]\npub fn test() {}\n";
+        let items = items(&Source { path: "a.rs".into(), text: text.to_owned() });
+        let names: Vec<&str> = items.iter().map(|item| item.name.as_str()).collect();
+        assert_eq!(names, ["Shape", "Shape::new", "Shape::size", "free"]);
+        let shown: Vec<bool> = items.iter().map(|item| is_shown(item, &items)).collect();
+        assert_eq!(shown, [true, true, false, false]);
+    }
+
+    #[test]
+    fn the_facade_lists_names() {
+        let names =
+            exported("pub use crossover_array::{\n    Alert, Array,\n    fft,\n};\npub use other::X;");
+        assert_eq!(names.into_iter().collect::<Vec<_>>(), ["Alert", "Array", "fft"]);
+    }
+}
