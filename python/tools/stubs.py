@@ -120,9 +120,9 @@ def stub():
 # What methods and attributes of `crossover.hrr` return that is no array.
 HRR = {
     "Space": {
-        "model": "str", "d": "int", "dtype": "_dtype", "seed": "int", "inverse_exact": "tuple[Array, list[tuple[int, int]]]",
-        "unbind_exact": "tuple[Array, list[tuple[int, int]]]", "cleanup": "list[tuple[int, float] | None]",
-        "top_k": "list[list[tuple[int, float]]]", "factor": "list[int] | None", "retrieval_probability": "float", "capacity": "int",
+        "model": "str", "d": "int", "dtype": "_dtype", "seed": "int", "inverse_exact": "Exact", "unbind_exact": "Exact",
+        "cleanup": "list[tuple[int, float] | None]",
+        "top_k": "list[list[tuple[int, float]]]", "factor": "list[Factors]", "retrieval_probability": "float", "capacity": "int",
     },
     "ItemMemory": {
         "open": "ItemMemory", "map": "ItemMemory", "salvage": "tuple[ItemMemory, list[str]]", "space": "Space", "capacity": "int", "names": "list[str]",
@@ -130,13 +130,17 @@ HRR = {
         "top_k": "list[list[tuple[str, float]]]",
     },
     "AssociativeMemory": {
-        "space": "Space", "store": "None", "store_vectors": "None", "forget": "None", "recall": "tuple[str, float] | None",
-        "reliability": "dict[str, Any]",
+        "space": "Space", "store": "None", "store_vectors": "None", "forget": "None", "recall": "Any",
+        "reliability": "dict[str, Any]", "open": "AssociativeMemory", "salvage": "tuple[AssociativeMemory, list[str]]", "save": "None", "to_device": "None",
     },
+    "Exact": {"zeros": "list[tuple[int, int]]", "gain": "float"},
+    "Factors": {"indices": "list[int]", "similarity": "float", "rounds": "int", "is_found": "bool"},
     "State": {"open": "State", "save": "None", "to_device": "State", "names": "list[str]"},
     "Store": {
         "create": "Store", "open": "Store", "append": "None", "read": "tuple[dict[str, str], dict[str, Array]]", "history": "list[dict[str, Any]]",
         "kind": "str", "notes": "dict[str, str]", "hash": "str", "version": "int", "verify": "list[str]",
+        "map": "tuple[dict[str, str], dict[str, Array]]",
+        "salvage": "tuple[list[tuple[str, dict[str, str], dict[str, Array]]], list[str]]",
     },
 }
 
@@ -213,6 +217,7 @@ def hrr():
         special = *common, found, ("__setitem__", ", name: str, value: Any, /", "None"), ("__delitem__", ", name: str, /", "None")
         made = native_class(name, getattr(xo.hrr, name), returns, special)
         text += made.replace(f"def __init__{constructor(getattr(xo.hrr, name))}", "def __init__(self, *args: Any, **kwargs: Any)")
+    text += function("report", xo.hrr.report).replace("-> Array:", "-> dict[str, Any]:")
     return text + function("verify", xo.hrr.verify).replace("-> Array:", "-> list[str]:")
 
 
