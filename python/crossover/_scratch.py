@@ -8,6 +8,9 @@ import numpy as np
 class Scratch:
     """Borrowed memory, anything that can be written as bytes; reversible steps are noted, writes are saved first, and all of it is undone.
 
+    After the `with` block, or `finish`, the memory is its owner's alone: a bytearray may grow again. What `bytes` and `write` gave is part of it
+    and must be gone by then.
+
     >>> full = bytearray(b'data of somebody')
     >>> with xo.lattice.Scratch(full) as scratch:
     ...     scratch.xor(0, 4, 8)
@@ -20,16 +23,22 @@ class Scratch:
         view = memoryview(memory)
         if view.readonly or not view.c_contiguous:
             raise ValueError("scratch: the memory is read-only or has gaps; a bytearray or a contiguous array is needed")
-        self._all = np.frombuffer(view, dtype=np.uint8)
+        self._all, self._length = np.frombuffer(view, dtype=np.uint8), view.nbytes
         self._hash, self._done, self._saved = self._hashed(), [], 0
 
+    def _held(self):
+        """The memory, which whoever lent it may not resize as long as this refers to it."""
+        if self._all is None:
+            raise ValueError(f"scratch: the {self._length} bytes were given back; borrow them anew")
+        return self._all
+
     def _hashed(self):
-        return hashlib.blake2b(self._all, digest_size=16).hexdigest()
+        return hashlib.blake2b(self._held(), digest_size=16).hexdigest()
 
     @property
     def bytes(self):
         """The memory as it is now, not to be written to."""
-        view = self._all.view()
+        view = self._held().view()
         view.flags.writeable = False
         return view
 
@@ -60,18 +69,21 @@ class Scratch:
 
     def finish(self):
         """Gives the memory back and proves that it is as it was: its hash, its length, operations that were undone, bytes that were saved."""
+        self._held()
         operations, saved = len(self._done), self._saved
         self._undo()
         found = self._hashed()
+        self._all = None
         if found != self._hash:
-            raise RuntimeError(f"the borrowed {len(self._all)} bytes hash to {found} and not to {self._hash} as before")
-        return {"hash": found, "bytes": len(self._all), "operations": operations, "saved": saved}
+            raise RuntimeError(f"the borrowed {self._length} bytes hash to {found} and not to {self._hash} as before")
+        return {"hash": found, "bytes": self._length, "operations": operations, "saved": saved}
 
     def __enter__(self):
         return self
 
     def __exit__(self, *why):
         self._undo()
+        self._all = None
 
     def __del__(self):
         if hasattr(self, "_done"):
@@ -93,9 +105,10 @@ class Scratch:
                 to[:], by[:] = by.copy(), to.copy()
 
     def _inside(self, op, start, stop):
-        if not 0 <= start <= stop <= len(self._all):
-            raise ValueError(f"{op}: bytes {start}..{stop} do not lie within {len(self._all)}")
-        return self._all[start:stop]
+        held = self._held()
+        if not 0 <= start <= stop <= len(held):
+            raise ValueError(f"{op}: bytes {start}..{stop} do not lie within {len(held)}")
+        return held[start:stop]
 
     def _apart(self, op, start, stop, other):
         """Two ranges that must not meet: what is combined with itself cannot be undone."""

@@ -14,6 +14,7 @@ from typing import Any, Callable, Optional, Sequence
 
 from ._dtypes import isdtype
 from ._native import abs as absolute
+from ._native import max as largest_of
 from ._native import asarray, astype, bfloat16, bitwise_xor, equal, float16, float32, float64, gpu_map, matmul, sqrt, square, sum, where
 from .par import shared
 
@@ -66,7 +67,8 @@ class Batch:
         return self.map(lambda x: bitwise_xor(x, key))
 
     def normalise(self) -> list:
-        """Each array divided by its length; zeros stay zeros.
+        """Each array divided by its length, however large or small its elements are; zeros stay zeros. A NaN makes all of the array NaN;
+        beside an infinity finite elements become zeros, and it becomes NaN.
 
         >>> xo.batch.Batch([xo.asarray([3.0, 4.0])]).normalise()
         [array([0.6, 0.8])]
@@ -78,6 +80,8 @@ class Batch:
             real = isdtype(kind, "real floating") or narrow
             if narrow or not isdtype(kind, ("real floating", "complex floating")):
                 x = astype(x, float32 if narrow else float64)
+            if x.size:
+                x = x * _within_squares(absolute(x))
             length = sqrt(sum(square(absolute(x))))
             out = x / where(equal(length, 0), 1.0, length)
             return astype(out, kind) if real else out
@@ -123,6 +127,15 @@ class Batch:
             self._stats["largest_group"] = max(self._stats["largest_group"], largest_group)
             for name, count in counts.items():
                 self._stats[name] += count
+
+
+def _within_squares(sizes):
+    """What an array of these sizes is multiplied by so that squares of its largest elements are neither too large nor too small for the dtype: 1
+    for most arrays, and else a power of two, which rounds nothing."""
+    end, down, up = (50, -78, 100) if sizes.dtype == float32 else (500, -524, 600)
+    largest = largest_of(sizes)
+    one, lower, raised = (asarray(2.0**power, dtype=sizes.dtype) for power in (0, down, up))
+    return where(largest > 2.0**end, lower, where(largest < 2.0**-end, raised, one))
 
 
 def create_batch(items: Sequence[Any], max_batch_size: Optional[int] = None) -> Batch:

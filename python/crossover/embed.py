@@ -20,14 +20,45 @@ A `Tokenizer` turns texts into tokens and back. It is a file `tokenizer.json`, o
 ['one fish', 'two red fish']
 """
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Optional
 
 from ._native import Embedder, Sinusoid, Table, TextEmbedder, Tokenizer, asarray
 
 if TYPE_CHECKING:
     from . import Array
 
-__all__ = ["Embedder", "Sinusoid", "Table", "TextEmbedder", "Tokenizer", "rotary", "sinusoid"]
+__all__ = ["EmbedConfig", "Embedder", "Sinusoid", "Table", "TextEmbedder", "Tokenizer", "rotary", "sinusoid"]
+
+
+@dataclass(frozen=True)
+class EmbedConfig:
+    """All settings of an embedder, by the names that `Embedder` has for them.
+
+    >>> config = xo.embed.EmbedConfig(1000, 64, precision="mixed_f16", device="cpu")
+    >>> config.embedder().info()["precision"]
+    'mixed_f16'
+    >>> xo.embed.EmbedConfig(**config.embedder().config) == config
+    True
+    """
+
+    vocabulary: int
+    dimensions: int
+    layout: str = "interleaved"
+    base: float = 10_000.0
+    scale: float = 1.0
+    phase: float = 0.0
+    shift: float = 0.0
+    temperature: float = 1.0
+    relative: Optional[int] = None
+    precision: str = "f32"
+    device: Any = None
+    fusion: bool = True
+    seed: int = 0
+
+    def embedder(self, table: Any = None) -> Embedder:
+        """An embedder with these settings, and a table of your own or one that is drawn."""
+        return Embedder(table=table, **asdict(self))
 
 
 def sinusoid(positions, dimensions: int, *, dtype=None, **settings) -> "Array":

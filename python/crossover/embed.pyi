@@ -17,6 +17,25 @@ class Sinusoid:
     def rotate(self, /, x: Any, positions: Any, *, pairs: Any = ...) -> Array:
         """Turns pairs of elements along the last axis by angles that grow with the position."""
 
+class EmbedConfig:
+    """All settings of an embedder, by the names that `Embedder` has for them."""
+    def __init__(self, vocabulary: Any, dimensions: Any, layout: Any = ..., base: Any = ..., scale: Any = ..., phase: Any = ..., shift: Any = ..., temperature: Any = ..., relative: Any = ..., precision: Any = ..., device: Any = ..., fusion: Any = ..., seed: Any = ...) -> None: ...
+    vocabulary: int
+    dimensions: int
+    layout: str
+    base: float
+    scale: float
+    phase: float
+    shift: float
+    temperature: float
+    relative: int | None
+    precision: str
+    device: Any
+    fusion: bool
+    seed: int
+    def embedder(self, table: Any = ...) -> Embedder:
+        """An embedder with these settings, and a table of your own or one that is drawn."""
+
 class Embedder:
     """Tokens and positions to vectors."""
     def __init__(self, vocabulary: Any, dimensions: Any, *, table: Any = ..., layout: Any = ..., base: Any = ..., scale: Any = ..., phase: Any = ..., shift: Any = ..., temperature: Any = ..., relative: Any = ..., precision: Any = ..., device: Any = ..., fusion: Any = ..., seed: Any = ...) -> None: ...

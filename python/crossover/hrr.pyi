@@ -27,14 +27,14 @@ class Space:
         """The type of the elements."""
     def expand(self, /, compact: Any) -> Array:
         """Vectors of the space from compact ones."""
-    def factor(self, /, bound: Any, codebooks: Any, rounds: Any = ...) -> list[int] | None:
-        """Which items, one of each codebook, were bound: their rows, or None if that was not found."""
+    def factor(self, /, bound: Any, codebooks: Any, rounds: Any = ...) -> list[Factors]:
+        """Which items, one of each codebook, were bound: for each of the vectors what was found, in a list."""
     def identity(self, /) -> Array:
         """The vector that binding with leaves every vector as it is."""
     def inverse(self, /, a: Any) -> Array:
         """The vector that undoes a binding, approximately."""
-    def inverse_exact(self, /, a: Any) -> tuple[Array, list[tuple[int, int]]]:
-        """The vector that undoes a binding exactly, and a list of (row, bin) where there is none."""
+    def inverse_exact(self, /, a: Any) -> Exact:
+        """The vector that undoes a binding exactly, the places where there is none, and by how much noise can grow."""
     @property
     def model(self) -> str:
         """The model's name."""
@@ -45,9 +45,9 @@ class Space:
     def nearest(self, /, queries: Any, items: Any) -> Array:
         """The rows of the nearest items, one for each query, as an array; -1 where a query is NaN. Lazy, and computed where the vectors are."""
     def ngram(self, /, vectors: Any) -> Array:
-        """One n-gram: the rows bound together, each permuted by its distance from the end."""
+        """One n-gram: the rows bound together, each permuted by its distance from the end. Rows (.., n, d) make (.., d)."""
     def ngrams(self, /, vectors: Any, n: Any) -> Array:
-        """All n-grams of the rows, superposed."""
+        """All n-grams of the rows, superposed. Rows (.., count, d) make (.., d)."""
     def normalise(self, /, a: Any) -> Array:
         """Vectors as superpositions should be."""
     def permute(self, /, a: Any, times: Any = ...) -> Array:
@@ -64,7 +64,7 @@ class Space:
     def seed(self) -> int:
         """The seed of names."""
     def sequence(self, /, vectors: Any) -> Array:
-        """A sequence: rows permuted by their place and superposed."""
+        """A sequence: rows permuted by their place and superposed. Rows (.., k, d) make (.., d)."""
     def sequence_item(self, /, sequence: Any, place: Any) -> Array:
         """What stands at a place of a sequence, with noise."""
     def similarities(self, /, queries: Any, items: Any) -> Array:
@@ -74,11 +74,11 @@ class Space:
     def superpose(self, /, vectors: Any, weights: Any = ...) -> Array:
         """The superposition of the rows, with weights or without."""
     def top_k(self, /, queries: Any, items: Any, k: Any) -> list[list[tuple[int, float]]]:
-        """For each query the `k` nearest items, nearest first, as (row, similarity)."""
+        """For each query the `k` nearest items, nearest first, as (row, similarity); the first is the answer of `cleanup`."""
     def unbind(self, /, bound: Any, key: Any) -> Array:
         """What was bound with `key` to give `bound`, with noise."""
-    def unbind_exact(self, /, bound: Any, key: Any) -> tuple[Array, list[tuple[int, int]]]:
-        """What was bound with `key`, exactly, and a list of (row, bin) where that cannot be known."""
+    def unbind_exact(self, /, bound: Any, key: Any) -> Exact:
+        """What was bound with `key`, exactly, the places where that cannot be known, and by how much noise can grow."""
     def unitary(self, /, a: Any) -> Array:
         """The nearest vector whose inverse is exact."""
 
@@ -117,33 +117,75 @@ class ItemMemory:
         """The k nearest items of each query, nearest first."""
     @property
     def vectors(self) -> Array:
-        """The vectors, one per row."""
+        """The vectors as they are now, one per row; what becomes of the memory later does not show in them."""
     def __len__(self) -> int: ...
     def __contains__(self, name: str, /) -> bool: ...
     def __getitem__(self, name: str, /) -> Array: ...
 
 class AssociativeMemory:
-    """Pairs of items, superposed in one vector of fixed size, which answers less certainly with every pair."""
+    """Pairs of items, superposed in one vector of fixed size, which answers less certainly with every pair. With a `sum` it has the pairs that were added up"""
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     def forget(self, /, key: Any, value: Any) -> None:
-        """Takes a pair of vectors out again that was stored."""
-    def recall(self, /, items: Any, key: Any, threshold: Any = ...) -> tuple[str, float] | None:
-        """The item that was stored with a key as (name, similarity), or None if no item is as alike as the threshold."""
+        """Takes pairs of vectors out again that were stored; one that certainly was not is an error."""
+    @staticmethod
+    def open(folder: Any) -> AssociativeMemory:
+        """The newest version in a store, if every byte of it is as it was written."""
+    def recall(self, /, items: Any, key: Any, threshold: Any = ...) -> Any:
+        """The item that was stored with a key as (name, similarity), or None if no item is as alike as the threshold; of several keys a list of these."""
     def recall_vector(self, /, key: Any) -> Array:
-        """What was stored with a vector, with the noise of the other pairs."""
+        """What was stored with vectors, with the noise of the other pairs."""
     def reliability(self, /, items: Any) -> dict[str, Any]:
         """How much answers can be relied upon: the pairs, the items, the probability that an answer is right, the pairs that could be stored"""
+    @staticmethod
+    def salvage(folder: Any) -> tuple[AssociativeMemory, list[str]]:
+        """What can be saved of a damaged store: the newest version that is as it was written, and what is damaged, as text."""
+    def save(self, /, folder: Any) -> None:
+        """Saves the memory as one operation of a store: a new one, or the next version in the one that it was opened from or saved as."""
     @property
     def space(self) -> Space:
         """The space of the vector."""
     def store(self, /, items: Any, key: Any, value: Any) -> None:
-        """Stores a pair of items by name."""
+        """Stores a pair of items by name, or several: as many keys as values."""
     def store_vectors(self, /, key: Any, value: Any) -> None:
-        """Stores a pair of vectors."""
+        """Stores pairs of vectors, one for each leading axis."""
+    @property
+    def sum(self) -> Array:
+        """The sum of the bound pairs: float32 where vectors are bfloat16 or bits, whose ones count 1 and zeros -1."""
+    def to_device(self, /, device: Any) -> None:
+        """Moves the vector to a device."""
     @property
     def trace(self) -> Array:
-        """The superposition."""
+        """The superposition as a vector of the space: the sum, rounded once where vectors have 16 bits; of bits the majority."""
     def __len__(self) -> int: ...
+
+class Exact:
+    """An exact result, and where it is not: `array`; `zeros`, a list of (row, bin) where there is no inverse; and `gain`, by which noise can grow at most."""
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    @property
+    def array(self) -> Array:
+        """The inverse, or what was unbound; zero where there is no inverse."""
+    @property
+    def gain(self) -> float:
+        """The largest magnitude by which noise can grow."""
+    @property
+    def zeros(self) -> list[tuple[int, int]]:
+        """Where there is no inverse, as (row, bin): the frequency for "hrr", else the element. Empty: the result is exact up to rounding."""
+
+class Factors:
+    """What a resonator found: `indices`, `similarity`, `rounds` and `is_found`."""
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    @property
+    def indices(self) -> list[int]:
+        """For each codebook, the row that was found."""
+    @property
+    def is_found(self) -> bool:
+        """Whether the product of the items is the vector, or the rounds ran out."""
+    @property
+    def rounds(self) -> int:
+        """Rounds that were made."""
+    @property
+    def similarity(self) -> float:
+        """How alike the vector and the product of these items are."""
 
 class State:
     """A map of names to arrays and to plain values (bool, int, float, str) that moves, is saved and verified as one."""
@@ -181,6 +223,8 @@ class Store:
     @property
     def kind(self) -> str:
         """What the store is of, as `create` was told."""
+    def map(self, /, number: Any) -> tuple[dict[str, str], dict[str, Array]]:
+        """As `read`, but the arrays' memory is the store's file, which is verified all the same. Nobody may change the file meanwhile; this library never does."""
     @property
     def notes(self) -> dict[str, str]:
         """What was kept at the store's creation."""
@@ -189,6 +233,9 @@ class Store:
         """Opens a store and verifies its head and its history; arrays are verified when they are read."""
     def read(self, /, number: Any) -> tuple[dict[str, str], dict[str, Array]]:
         """What an operation kept: its notes, and its arrays by name if they are as they were written."""
+    @staticmethod
+    def salvage(folder: Any) -> tuple[list[tuple[str, dict[str, str], dict[str, Array]]], list[str]]:
+        """What can still be read of a damaged store: for each operation whose line can be trusted its name, its notes, and those of its arrays that are as they"""
     def verify(self, /) -> list[str]:
         """Looks at every byte; what is damaged, as text."""
     @property
@@ -196,5 +243,7 @@ class Store:
         """The version of the format that was last written."""
     def __len__(self) -> int: ...
 
+def report(folder: Any) -> dict[str, Any]:
+    """What a look at every byte of a store has found: `intact`, `operations` that are as they were written, `bytes` looked at, `damage` as text, and `strays`,"""
 def verify(folder: Any) -> list[str]:
     """What is damaged in a store, as text; empty if it is intact."""

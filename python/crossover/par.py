@@ -16,9 +16,11 @@ Tasks run by themselves, and what they raise stays with them:
 Results do not depend on the number of threads. Functions see the device and the runtime of the `with` blocks that the caller is in.
 """
 
+import os
 import threading
 import time
 import warnings
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce as _reduce
 from itertools import chain, islice
@@ -50,6 +52,39 @@ def shared(function: Callable, items: Iterable, workers: Optional[int] = None) -
             raise
 
 
+# Items for each thread that are begun before the result of the first of them is taken.
+_AHEAD = 16
+
+
+def ahead(function: Callable, items: Iterator, workers: Optional[int] = None) -> Iterator:
+    """A function of each item, on threads that compute where this one does, in order. Few more items are begun than results are taken; those
+    before one that raises are given first, and those that have not begun when nobody takes results any more are left out."""
+    threads = workers or min(32, (os.cpu_count() or 1) + 4)
+    begun, failure = deque(), None
+    pool = ThreadPoolExecutor(threads, initializer=Carried().__enter__)
+    try:
+        while True:
+            while items is not None and len(begun) < _AHEAD * threads:
+                try:
+                    begun.append(pool.submit(function, next(items)))
+                except StopIteration:
+                    items = None
+                except Exception as error:  # noqa: BLE001 - it is raised where its item would be
+                    items, failure = None, error
+            if not begun:
+                break
+            yield begun.popleft().result()
+        if failure is not None:
+            raise failure
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _least(*counts: Optional[int]) -> Optional[int]:
+    """The smallest of some counts, of which `None` is no limit."""
+    return min((count for count in counts if count is not None), default=None)
+
+
 def _count(name: str, count: int) -> int:
     if count < 0:
         raise ValueError(f"{name} of {count} items; 0 or more are needed")
@@ -57,56 +92,64 @@ def _count(name: str, count: int) -> int:
 
 
 class ParIter:
-    """Items that are worked on by threads, in order. Nothing happens before a result is asked for.
+    """Items that are worked on by threads, in order. Nothing happens before a result is asked for, and then few items more than it takes:
+    lists may be endless where `take`, `any` or `all` ends them.
+
+    >>> from itertools import count
+    >>> xo.par_iter(count()).map(lambda n: n * n).filter(lambda n: n % 3 == 1).take(4).collect()
+    [1, 4, 16, 25]
 
     Functions of Python share the interpreter; what they compute with arrays runs beside others.
     """
 
-    def __init__(self, items: Callable[[], Iterator], workers: Optional[int] = None) -> None:
+    def __init__(self, items: Callable[[Optional[int]], Iterator], workers: Optional[int] = None) -> None:
+        # Called with how many items will be taken at most, or `None` where that is not known.
         self._items = items
         self._workers = workers
 
-    def _then(self, step: Callable[[Iterator], Iterator]) -> "ParIter":
+    def _then(self, step: Callable[[Iterator], Iterator], wanted: Callable[[int], Optional[int]] = lambda count: None) -> "ParIter":
+        """A step, and how many items it takes at most to give so many."""
         items = self._items
-        return ParIter(lambda: step(items()), self._workers)
+        return ParIter(lambda most: step(items(None if most is None else wanted(most))), self._workers)
 
-    def _shared(self, function: Callable, items: Iterable) -> list:
-        return shared(function, items, self._workers)
+    def _ahead(self, function: Callable, items: Iterator) -> Iterator:
+        return ahead(function, iter(items), self._workers)
 
     def map(self, function: Callable) -> "ParIter":
         """A function of each item, on threads."""
-        return self._then(lambda items: iter(self._shared(function, items)))
+        items = self._items
+        return ParIter(lambda most: self._ahead(function, islice(items(most), most)), self._workers)
 
     def filter(self, holds: Callable) -> "ParIter":
         """The items for which a condition holds."""
         def kept(items):
-            items = list(items)
-            return (item for item, keep in zip(items, self._shared(holds, items)) if keep)
+            return (item for item, keep in self._ahead(lambda item: (item, holds(item)), items) if keep)
 
         return self._then(kept)
 
     def flat_map(self, function: Callable) -> "ParIter":
         """All the items that a function makes of each item."""
-        return self._then(lambda items: chain.from_iterable(self._shared(function, items)))
+        return self._then(lambda items: chain.from_iterable(self._ahead(function, items)))
 
     def enumerate(self) -> "ParIter":
         """Each item with its position."""
-        return self._then(enumerate)
+        return self._then(enumerate, lambda count: count)
 
     def zip(self, other: Iterable) -> "ParIter":
         """Each item with that of another list at the same position."""
-        others = other._items if isinstance(other, ParIter) else lambda: iter(other)
-        return self._then(lambda items: zip(items, others()))
+        items, others = self._items, other._items if isinstance(other, ParIter) else lambda most: iter(other)
+        return ParIter(lambda most: zip(items(most), others(most)), self._workers)
 
     def take(self, count: int) -> "ParIter":
         """The first items."""
         _count("take", count)
-        return self._then(lambda items: islice(items, count))
+        items = self._items
+        return ParIter(lambda most: islice(items(_least(most, count)), count), self._workers)
 
     def skip(self, count: int) -> "ParIter":
         """All but the first items."""
         _count("skip", count)
-        return self._then(lambda items: islice(items, count, None))
+        return self._then(lambda items: islice(items, count, None), lambda more: count + more)
 
     def chunks(self, length: int) -> "ParIter":
         """Lists of so many items, the last of which may be shorter."""
@@ -117,7 +160,7 @@ class ParIter:
             while part := list(islice(items, length)):
                 yield part
 
-        return self._then(cut)
+        return self._then(cut, lambda count: count * length)
 
     def gpu_map(self, function: Callable, max_batch_size: Optional[int] = None, to_host: bool = False) -> "GpuMap":
         """A function of arrays, for all items in as few plans as possible.
@@ -125,23 +168,31 @@ class ParIter:
         It is called with arrays that have no values yet, once for each combination of dtypes and shapes; what it computes runs as one plan over
         all items of that kind. One that asks for values is called for each item. Items are arrays, or tuples of arrays. Results stay where they
         were computed; `to_host` brings them to the host while later ones are computed.
+
+        Random numbers drawn inside the function are drawn once and are the same for all items. Noise of its own comes to an item as a second
+        array, drawn before, with a key for each or by one generator:
+
+        >>> rows, rng = [xo.zeros(2) for _ in range(3)], xo.random.default_rng(7)
+        >>> out = xo.par_iter([(x, rng.normal(size=2)) for x in rows]).gpu_map(lambda x, noise: x + 0.1 * noise).collect()
+        >>> bool(xo.any(out[0] == out[1]))
+        False
         """
         return GpuMap(self._items, self._workers, function, max_batch_size, to_host)
 
     def __iter__(self) -> Iterator:
-        return self._items()
+        return self._items(None)
 
     def collect(self) -> list:
         """All items, in order."""
-        return list(self._items())
+        return list(self)
 
     def for_each(self, function: Callable) -> None:
         """Calls a function for each item, on threads."""
-        self.map(function).collect()
+        deque(self.map(function), maxlen=0)
 
     def count(self) -> int:
         """How many items there are."""
-        return len(self.collect())
+        return sum(1 for _ in self)
 
     def fold(self, start: Any, step: Callable) -> Any:
         """Items joined with a start, in order.
@@ -149,31 +200,31 @@ class ParIter:
         >>> xo.par_iter([1, 2, 3]).fold("", lambda text, n: text + str(n))
         '123'
         """
-        return _reduce(step, self._items(), start)
+        return _reduce(step, self, start)
 
     def reduce(self, join: Callable) -> Any:
         """Items joined in order; there must be one."""
-        return _reduce(join, self._items())
+        return _reduce(join, self)
 
     def sum(self) -> Any:
         """The sum of all items, in order."""
-        return sum(self._items())
+        return sum(self)
 
     def min(self) -> Any:
         """The smallest item, or `None`."""
-        return min(self._items(), default=None)
+        return min(self, default=None)
 
     def max(self) -> Any:
         """The largest item, or `None`."""
-        return max(self._items(), default=None)
+        return max(self, default=None)
 
     def any(self, holds: Callable) -> bool:
-        """Whether a condition holds for an item."""
-        return any(map(holds, self._items()))
+        """Whether a condition holds for an item, on threads; few items are looked at behind the first that decides."""
+        return any(self.map(holds))
 
     def all(self, holds: Callable) -> bool:
-        """Whether a condition holds for all items."""
-        return all(map(holds, self._items()))
+        """Whether a condition holds for all items, on threads; few items are looked at behind the first that decides."""
+        return all(self.map(holds))
 
     def run(self, function: Callable, *, policy: str = "fail_fast", retries: int = 0, progress: Optional[Callable] = None) -> tuple:
         """Work that may fail: a list with a result or a `Failure` for each item, and counts and times.
@@ -192,7 +243,7 @@ class ParIter:
         items = self.collect()
         run = _Run(function, policy == "fail_fast", retries, progress, len(items))
         began = time.perf_counter()
-        results = self._shared(run.one, items)
+        results = shared(run.one, items, self._workers)
         return results, run.telemetry(results, time.perf_counter() - began)
 
 
@@ -213,12 +264,15 @@ class GpuMap(ParIter):
         >>> results[2], type(results[1]).__name__, told["batched"], told["failed"]
         (array(2.), 'ValueError', 2, 1)
         """
+        return self._computed(None)
+
+    def _computed(self, most):
         items, function, max_batch_size, to_host = self._arguments
-        tuples = [item if isinstance(item, tuple) else (item,) for item in items()]
+        tuples = [item if isinstance(item, tuple) else (item,) for item in islice(items(most), most)]
         return gpu_map(tuples, function, max_batch_size, to_host)
 
-    def _results(self):
-        for result in self.try_collect()[0]:
+    def _results(self, most):
+        for result in self._computed(most)[0]:
             if isinstance(result, BaseException):
                 raise result
             yield result
@@ -276,4 +330,4 @@ class _Run:
 
 def par_iter(items: Iterable, workers: Optional[int] = None) -> ParIter:
     """Items for several threads; see `crossover.par`."""
-    return ParIter(lambda: iter(items), workers)
+    return ParIter(lambda most: iter(items), workers)

@@ -1,6 +1,8 @@
 """Many things at once: what fails does not take the rest with it, and threads compute where their caller does."""
 
+import threading
 import time
+from itertools import count
 
 import numpy as np
 import pytest
@@ -64,6 +66,58 @@ def test_one_that_raises_stops_those_that_have_not_begun():
     with pytest.raises(KeyError):
         xo.par_iter(range(2000), workers=2).for_each(slow)
     assert len(begun) < 1000
+
+
+def test_few_more_items_are_begun_than_are_taken():
+    begun = []
+
+    def noted(n):
+        begun.append(n)
+        return n
+
+    assert xo.par_iter(count()).map(noted).take(5).collect() == [0, 1, 2, 3, 4]
+    assert sorted(begun) == [0, 1, 2, 3, 4]
+    begun.clear()
+    assert xo.par_iter(count(), workers=2).map(noted).enumerate().skip(3).chunks(2).take(2).collect() == [[(3, 3), (4, 4)], [(5, 5), (6, 6)]]
+    assert sorted(begun) == list(range(7))
+    begun.clear()
+    assert xo.par_iter(count(), workers=2).filter(lambda n: noted(n) % 2).map(noted).take(3).collect() == [1, 3, 5]
+    assert len(begun) < 200
+    assert xo.par_iter(count(), workers=2).flat_map(lambda n: [n] * n).take(3).collect() == [1, 2, 2]
+    assert xo.par_iter(count()).zip(xo.par_iter(count(1)).map(noted)).take(2).collect() == [(0, 1), (1, 2)]
+    rows = xo.par_iter(xo.asarray([float(n)]) for n in count())
+    assert [float(x[0]) for x in rows.gpu_map(lambda x: x * 2).take(3)] == [0.0, 2.0, 4.0]
+    # Results that come before an error are given, and the error after them.
+    results = iter(xo.par_iter([4, 2, 0, 1]).map(lambda n: 8 // n).map(lambda n: n + 1))
+    assert [next(results), next(results)] == [3, 5]
+    with pytest.raises(ZeroDivisionError):
+        next(results)
+
+
+def test_conditions_are_looked_at_on_threads_and_end_early():
+    meeting = threading.Barrier(2)
+
+    def met(n):
+        # Only two threads at once come past this.
+        meeting.wait(10)
+        return n == 1
+
+    assert xo.par_iter(range(2), workers=2).any(met) and not xo.par_iter(range(2), workers=2).all(met)
+    assert xo.par_iter(count(), workers=2).any(lambda n: n == 1000)
+    assert not xo.par_iter(count(), workers=2).all(lambda n: n < 1000)
+    with pytest.raises(TypeError):
+        xo.par_iter([1, "two"]).all(lambda n: n + 1)
+
+
+def test_lengths_do_not_depend_on_size():
+    half = 0.5**0.5
+    for dtype, sizes in {xo.float32: [1e-45, 1e-30, 1.0, 1e20, 3e38], xo.float64: [5e-324, 1e-200, 1e300], xo.bfloat16: [1e-30, 1e20]}.items():
+        for size in sizes:
+            found = xo.batch.Batch([xo.full((2,), size, dtype=dtype)] * 2).normalise()
+            assert all(x.dtype == dtype and abs(float(x[0]) - half) < 0.01 for x in found), (dtype, size)
+    assert xo.batch.Batch([xo.zeros(0)]).normalise()[0].shape == (0,)
+    infinite = xo.batch.Batch([xo.asarray([float("inf"), 1.0])]).normalise()[0].tolist()
+    assert infinite[0] != infinite[0] and infinite[1] == 0.0
 
 
 def test_lengths_are_those_of_numbers_of_any_dtype():

@@ -256,6 +256,15 @@ def test_lattices_answer_many_questions():
     assert grid.shortest_path(4, 4) == [4]
 
 
+def test_paths_that_memory_has_no_room_for_are_errors():
+    line = xo.lattice.Lattice([1 << 40])
+    assert line.distance(0, (1 << 40) - 1) == (1 << 40) - 1
+    with pytest.raises(MemoryError, match="a path of 1099511627776 vertices takes 8796093022208 bytes"):
+        line.shortest_path(0, (1 << 40) - 1)
+    with pytest.raises(ValueError, match="a floating-point dtype is needed"):
+        xo.embed.Table.write("never-written", [xo.asarray([[1, 2], [3, 4]])])
+
+
 def test_scratch_memory_comes_back():
     rng = np.random.default_rng(5)
     memory = rng.integers(0, 256, 4096, dtype=np.uint8)
@@ -274,6 +283,19 @@ def test_scratch_memory_comes_back():
             scratch.write(0, 4096)[:] = 0
             raise KeyError
     assert np.array_equal(memory, before)
+    # What was lent is its owner's alone afterwards.
+    full = bytearray(b"data")
+    with xo.lattice.Scratch(full) as scratch:
+        scratch.write(0, 2)[:] = 1
+        assert scratch.bytes[0] == 1
+    full.append(1)
+    finished = xo.lattice.Scratch(full)
+    finished.finish()
+    full.extend(b"more")
+    assert full == b"data\x01more"
+    for use in (lambda: scratch.bytes, lambda: scratch.xor(0, 1, 2), lambda: finished.write(0, 1), finished.finish):
+        with pytest.raises(ValueError, match="bytes were given back; borrow them anew"):
+            use()
     scratch = xo.lattice.Scratch(bytearray(16))
     with pytest.raises(ValueError, match="xor: bytes 0..8 and 4..12 overlap"):
         scratch.xor(0, 8, 4)

@@ -120,9 +120,9 @@ def stub():
 # What methods and attributes of `crossover.hrr` return that is no array.
 HRR = {
     "Space": {
-        "model": "str", "d": "int", "dtype": "_dtype", "seed": "int", "inverse_exact": "tuple[Array, list[tuple[int, int]]]",
-        "unbind_exact": "tuple[Array, list[tuple[int, int]]]", "cleanup": "list[tuple[int, float] | None]",
-        "top_k": "list[list[tuple[int, float]]]", "factor": "list[int] | None", "retrieval_probability": "float", "capacity": "int",
+        "model": "str", "d": "int", "dtype": "_dtype", "seed": "int", "inverse_exact": "Exact", "unbind_exact": "Exact",
+        "cleanup": "list[tuple[int, float] | None]",
+        "top_k": "list[list[tuple[int, float]]]", "factor": "list[Factors]", "retrieval_probability": "float", "capacity": "int",
     },
     "ItemMemory": {
         "open": "ItemMemory", "map": "ItemMemory", "salvage": "tuple[ItemMemory, list[str]]", "space": "Space", "capacity": "int", "names": "list[str]",
@@ -130,13 +130,17 @@ HRR = {
         "top_k": "list[list[tuple[str, float]]]",
     },
     "AssociativeMemory": {
-        "space": "Space", "store": "None", "store_vectors": "None", "forget": "None", "recall": "tuple[str, float] | None",
-        "reliability": "dict[str, Any]",
+        "space": "Space", "store": "None", "store_vectors": "None", "forget": "None", "recall": "Any",
+        "reliability": "dict[str, Any]", "open": "AssociativeMemory", "salvage": "tuple[AssociativeMemory, list[str]]", "save": "None", "to_device": "None",
     },
+    "Exact": {"zeros": "list[tuple[int, int]]", "gain": "float"},
+    "Factors": {"indices": "list[int]", "similarity": "float", "rounds": "int", "is_found": "bool"},
     "State": {"open": "State", "save": "None", "to_device": "State", "names": "list[str]"},
     "Store": {
         "create": "Store", "open": "Store", "append": "None", "read": "tuple[dict[str, str], dict[str, Array]]", "history": "list[dict[str, Any]]",
         "kind": "str", "notes": "dict[str, str]", "hash": "str", "version": "int", "verify": "list[str]",
+        "map": "tuple[dict[str, str], dict[str, Array]]",
+        "salvage": "tuple[list[tuple[str, dict[str, str], dict[str, Array]]], list[str]]",
     },
 }
 
@@ -144,6 +148,10 @@ HRR = {
 # The same of `crossover.embed`; `-> Any` in the package is what these say here.
 EMBED = {
     "Sinusoid": {"frequencies": "list[float]"},
+    "EmbedConfig": {
+        "vocabulary": "int", "dimensions": "int", "layout": "str", "base": "float", "scale": "float", "phase": "float", "shift": "float",
+        "temperature": "float", "relative": "int | None", "precision": "str", "device": "Any", "fusion": "bool", "seed": "int", "embedder": "Embedder",
+    },
     "Embedder": {
         "with_vocabulary": "Embedder", "with_dimensions": "Embedder", "with_precision": "Embedder", "with_relative": "Embedder", "recut": "Embedder",
         "load": "Embedder", "relative": "Array | None", "config": "dict[str, Any]", "info": "dict[str, Any]", "benchmark": "dict[str, float]",
@@ -172,8 +180,10 @@ LATTICE = {
 def native_class(name, thing, returns, special=()):
     """The stub of a class of which each method is known; `special` are methods with underscores, what follows `self`, and what they return."""
     text = f'class {name}:\n    """{summary(thing)}"""\n    def __init__{constructor(thing)} -> None: ...\n'
+    fields = getattr(thing, "__dataclass_fields__", {})
+    text += "".join(f"    {field}: {returns[field]}\n" for field in fields)
     for member, found in sorted(vars(thing).items()):
-        if member.startswith("_"):
+        if member.startswith("_") or member in fields:
             continue
         kind = returns.get(member, "Array")
         if inspect.isgetsetdescriptor(found) or isinstance(found, property):
@@ -207,6 +217,7 @@ def hrr():
         special = *common, found, ("__setitem__", ", name: str, value: Any, /", "None"), ("__delitem__", ", name: str, /", "None")
         made = native_class(name, getattr(xo.hrr, name), returns, special)
         text += made.replace(f"def __init__{constructor(getattr(xo.hrr, name))}", "def __init__(self, *args: Any, **kwargs: Any)")
+    text += function("report", xo.hrr.report).replace("-> Array:", "-> dict[str, Any]:")
     return text + function("verify", xo.hrr.verify).replace("-> Array:", "-> list[str]:")
 
 

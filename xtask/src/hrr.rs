@@ -128,17 +128,18 @@ fn batches<'a>(document: &Value, find: &dyn Fn(&str) -> Option<&'a Value>) -> St
         "\nBinding by batch, d=512, in microseconds: on the GPU one call after another, and from a call until its result is there; what the host spends \
          on a call; the kernel and PyTorch replayed as CUDA graphs; the CPU of the same machine; and what moving the bytes takes. Where the time of a \
          call is far from the floor it is launch.\n\n\
-         | rows | GPU | waited for | host's part | kernel | PyTorch | GPU / PyTorch | CPU | floor |\n\
-         | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+         | rows | GPU | waited for | host's part | kernel | PyTorch | GPU / PyTorch | CPU | floor | of the floor |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     for batch in [1, 10, 100, 1000, 10_000] {
         let name = format!("bind d=512 rows={batch}");
         let row = find(&name);
         let field = |key: &str| row.and_then(|row| row["ms"][key].as_f64()).map(|ms| ms * 1e3);
         let (ours, graph) = (through(document, &name, "ms").map(|ms| ms * 1e3), field("graph"));
+        let floor = row.and_then(floor_us);
         let _ = writeln!(
             out,
-            "| {batch} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            "| {batch} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             shown(ours, 1),
             shown(through(document, &format!("bind, waited for, d=512 rows={batch}"), "us"), 1),
             shown(through(document, &name, "host_us"), 1),
@@ -146,46 +147,83 @@ fn batches<'a>(document: &Value, find: &dyn Fn(&str) -> Option<&'a Value>) -> St
             shown(graph, 1),
             shown(ours.zip(graph).map(|(ours, graph)| ours / graph), 2),
             shown(through(document, &format!("CPU {name}"), "us"), 1),
-            shown(row.and_then(|row| row["floor_ms"].as_f64()).map(|ms| ms * 1e3), 2),
+            shown(floor, 4),
+            share(floor, ours),
         );
     }
     let pair = through(document, "bind and unbind, waited for, d=512 rows=1", "us");
+    // Two operands and a result, twice.
+    let floor = find("bind d=512 rows=1").and_then(floor_us).map(|floor| 2.0 * floor);
     let _ = writeln!(
         out,
         "\nBars: a batch of 1000 at most 0.45 of PyTorch replayed. Binding and unbinding one pair, from the call until the result is there: {} µs \
-         (bar: 20).",
-        shown(pair, 1)
+         (bar: 20); moving the bytes of both takes {} µs, {} of that: the rest is two launches and waiting for them.",
+        shown(pair, 1),
+        shown(floor, 4),
+        share(floor, pair),
     );
     out
 }
 
+/// What moving the bytes of a row takes, in microseconds.
+fn floor_us(row: &Value) -> Option<f64> {
+    row["floor_ms"].as_f64().map(|ms| ms * 1e3)
+}
+
+/// The fraction of a time that its floor is, to two digits that say something.
+fn share(floor: Option<f64>, time: Option<f64>) -> String {
+    let Some(share) = floor.zip(time).map(|(floor, time)| floor / time) else { return "-".to_string() };
+    let digits = if share >= 0.01 { 2 } else { 4 };
+    format!("{share:.digits$}")
+}
+
 fn cleanups<'a>(document: &Value, find: &dyn Fn(&str) -> Option<&'a Value>) -> String {
     let mut out = String::from(
-        "\nCleanup, d=1024, in milliseconds. *Runtime* is `ItemMemory::query` with its answers on the host, *exact* its kernels alone, *f16* the part on tensor \
-         cores with operands that are f16 already.\n\n\
-         | queries x items | runtime | exact | PyTorch f32 | runtime / f32 | bar | f16 | PyTorch f16 | f16 / f16 | bar |\n\
-         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+        "\nCleanup, d=1024, in milliseconds. *Runtime* is `ItemMemory::query` with its answers on the host: it rounds both operands from f32 and scores the groups in \
+         doubt again. *Exact* is its kernels alone; *f16* is the part on tensor cores with operands that are f16 already, as PyTorch's f16 product has them, and its \
+         winners are those of f16. *Floor*: operands read once and answers written.\n\n\
+         | queries x items | runtime | exact | floor | of the floor | PyTorch f32 | runtime / f32 | bar | f16 | of the floor | PyTorch f16 | f16 / f16 | bar | runtime / f16 |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
+    let mut said = String::new();
     for (queries, bars) in [(1000, Some((0.3, 0.9))), (1, None)] {
         let Some(row) = find(&format!("cleanup {queries} x 100000 d=1024")) else { continue };
         let field = |key: &str| row["ms"][key].as_f64();
         let ours = through(document, &format!("cleanup, exact, {queries} x 100000 d=1024"), "whole_ms");
         let against = |time: Option<f64>, peer: &str| time.zip(field(peer)).map(|(time, peer)| time / peer);
+        let floor = row["floor_ms"].as_f64();
+        // Operands of f16 are half the bytes.
+        let half = floor.map(|floor| floor / 2.0);
         let _ = writeln!(
             out,
-            "| {queries} x 100,000 | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            "| {queries} x 100,000 | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             shown(ours, 3),
             shown(field("kernel exact"), 3),
+            shown(floor, 3),
+            share(floor, ours),
             shown(field("torch f32"), 3),
             shown(against(ours, "torch f32"), 2),
             bars.map_or("-".to_string(), |(bar, _)| format!("≤ {bar}")),
             shown(field("kernel f16"), 3),
+            share(half, field("kernel f16")),
             shown(field("torch f16"), 3),
             shown(against(field("kernel f16"), "torch f16"), 2),
             bars.map_or("-".to_string(), |(_, bar)| format!("≤ {bar}")),
+            shown(against(ours, "torch f16"), 2),
         );
+        if let (Some(ours), Some(kernel), Some((_, bar))) = (ours, field("kernel f16"), bars) {
+            let _ = writeln!(
+                said,
+                "\nThe bar of {bar} against PyTorch's f16 product is reached by the kernel with operands that are f16 already ({} of its time), as `bench/hrr_gpu.py` \
+                 calls it, and by nothing that the library offers: `cleanup` through the runtime keeps vectors in f32, has the winners of f32, and takes {ours:.3} ms, {} \
+                 times PyTorch's f16 product and {} of its f32 product.",
+                shown(against(Some(kernel), "torch f16"), 3),
+                shown(against(Some(ours), "torch f16"), 2),
+                shown(against(Some(ours), "torch f32"), 3),
+            );
+        }
     }
-    out
+    out + &said
 }
 
 fn cpu(path: &str, document: &Value) -> String {
@@ -227,6 +265,38 @@ mod tests {
         let text = gpu("bench/results/hrr-h200-x.json", &document);
         let row = format!("| {name} | 0.2000 | 0.1900 | 0.1000 | 0.50 | cupy 0.8000 | 0.25 | ≤ 0.33 | yes |");
         assert!(text.contains(&row), "{text}");
+    }
+
+    #[test]
+    fn floors_are_stated_of_batches_pairs_and_cleanups() {
+        let both = |name: &str, figure: Value| {
+            let mut figure = figure;
+            figure["name"] = json!(name);
+            json!({"before": figure, "after": figure})
+        };
+        let document = json!({
+            "device": "A GPU", "command": "c", "commit": "x", "torch": "2", "cupy": "3", "copy_TB_s": 4.0,
+            "rows": [
+                {"name": "bind d=512 rows=1", "floor_ms": 0.000001, "ms": {"graph": 0.01}},
+                {"name": "bind d=512 rows=1000", "floor_ms": 0.001, "ms": {"graph": 0.01}},
+                {"name": "cleanup 1000 x 100000 d=1024", "floor_ms": 0.1,
+                 "ms": {"torch f32": 4.0, "torch f16": 0.4, "kernel exact": 0.6, "kernel f16": 0.25}},
+            ],
+            "runtime": [
+                both("bind d=512 rows=1000", json!({"ms": 0.004})),
+                both("bind and unbind, waited for, d=512 rows=1", json!({"us": 16.0})),
+                both("cleanup, exact, 1000 x 100000 d=1024", json!({"whole_ms": 0.8})),
+            ],
+        });
+        let text = gpu("bench/results/hrr-h200-x.json", &document);
+        assert!(text.contains("| 1000 | 4.0 | - | - | - | 10.0 | 0.40 | - | 1.0000 | 0.25 |"), "{text}");
+        assert!(
+            text.contains("16.0 µs (bar: 20); moving the bytes of both takes 0.0020 µs, 0.0001 of that"),
+            "{text}"
+        );
+        let row = "| 1000 x 100,000 | 0.800 | 0.600 | 0.100 | 0.12 | 4.000 | 0.20 | ≤ 0.3 | 0.250 | 0.20 | 0.400 | 0.62 | ≤ 0.9 | 2.00 |";
+        assert!(text.contains(row), "{text}");
+        assert!(text.contains("(0.625 of its time)") && text.contains("0.800 ms, 2.00 times"), "{text}");
     }
 
     #[test]

@@ -30,12 +30,16 @@ const BROWSERS: [&str; 5] =
 ///   cargo xtask page                      all of them
 ///   cargo xtask page -- -k hover          those whose name contains `hover`
 ///   cargo xtask page --pictures shots     pictures of the page, light, dark, narrow, printed, to look at
+///   cargo xtask page --figures FILE       size and times of the report of 100,000 spans, as JSON
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Arguments {
     /// Take pictures of the page into this folder instead
     #[arg(long, value_name = "FOLDER")]
     pictures: Option<PathBuf>,
+    /// Measure a report of 100,000 spans, and write its size and times to this file
+    #[arg(long, value_name = "FILE", conflicts_with = "pictures")]
+    figures: Option<PathBuf>,
     /// Passed on to pytest
     #[arg(last = true, value_name = "ARGUMENT")]
     rest: Vec<String>,
@@ -47,6 +51,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     if let Some(folder) = &arguments.pictures {
         // The program runs in the root; the path was meant from where the person stands.
         command.arg(format!("{TESTS}/pictures.py")).arg(std::path::absolute(folder)?);
+    } else if let Some(file) = &arguments.figures {
+        add_tests(&mut command);
+        command.args(["-k", "hundred"]).env("CROSSOVER_PAGE_FIGURES", std::path::absolute(file)?);
     } else {
         add_tests(&mut command);
         command.args(&arguments.rest);

@@ -47,7 +47,7 @@ pub struct ProcessStats {
     pub postponed: u64,
     /// Nanoseconds of kernels that were timed after a choice between devices.
     pub judged: u64,
-    /// Nanoseconds of those beyond the prediction for the best device.
+    /// Nanoseconds of those beyond the prediction for the best other device, copies included.
     pub regret: u64,
     /// Devices that were lost.
     pub lost: Vec<String>,

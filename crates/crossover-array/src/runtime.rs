@@ -41,15 +41,17 @@ pub struct Runtime {
     executor: Arc<Executor>,
     debug: Debug,
     /// Where it computes unless [`with_device`](crate::with_device) says otherwise; `None` leaves it to the executor.
-    device: Option<Choice>,
+    pub(crate) device: Option<Choice>,
     /// Threads of the host.
-    threads: usize,
+    pub(crate) threads: usize,
+    /// Vector instructions of the host.
+    pub(crate) simd: Simd,
     settings: Arc<Resolved>,
     monitor: Arc<Monitor>,
 }
 
 /// A device, or what is wrong with the settings.
-type Choice = std::result::Result<Device, crossover_runtime::Error>;
+pub(crate) type Choice = std::result::Result<Device, crossover_runtime::Error>;
 
 /// What a [`Runtime`] is made with.
 ///
@@ -81,8 +83,8 @@ impl Runtime {
     pub fn from_executor(executor: Executor) -> Runtime {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let settings = Arc::default();
-        let (debug, monitor) = (Debug::default(), Arc::default());
-        Runtime { executor: Arc::new(executor), device: None, debug, threads, settings, monitor }
+        let (debug, monitor, simd) = (Debug::default(), Arc::default(), Simd::detect());
+        Runtime { executor: Arc::new(executor), device: None, debug, threads, simd, settings, monitor }
     }
 
     /// The runtime of the innermost [`scope`](Runtime::scope) on this thread, or the shared one.
@@ -225,10 +227,6 @@ impl Runtime {
 
     pub(crate) fn monitor(&self) -> &Arc<Monitor> {
         &self.monitor
-    }
-
-    pub(crate) fn threads(&self) -> usize {
-        self.threads
     }
 
     pub(crate) fn debug(&self) -> Debug {
@@ -552,6 +550,7 @@ impl Builder {
             device: Some(Ok(device)),
             debug: debug.watch(),
             threads,
+            simd,
             settings: Arc::new(resolved),
             monitor: Arc::default(),
         };

@@ -2,9 +2,9 @@
 
 use std::panic::Location;
 
-use crossover_runtime::{Counts, Profile, calibrate};
+use crossover_runtime::{Counts, DeviceProfile, Made, Profile, calibrate};
 
-use crate::{Device, Error, Result, profiles, runtime::Runtime};
+use crate::{Device, Error, Result, Simd, profiles, runtime::Runtime};
 
 /// What a runtime did since it was made.
 ///
@@ -60,6 +60,33 @@ impl Runtime {
         if self.machine().is_host_only() { "cpu" } else { "cuda" }
     }
 
+    /// Threads that kernels on the host may use.
+    ///
+    /// ```
+    /// use crossover_array::Runtime;
+    /// assert_eq!(Runtime::builder().threads(3).build()?.threads(), 3);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Vector instructions that kernels on the host use.
+    ///
+    /// ```
+    /// use crossover_array::{Runtime, Simd};
+    /// assert_eq!(Runtime::builder().simd(Simd::Scalar).build()?.simd(), Simd::Scalar);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    pub fn simd(&self) -> Simd {
+        self.simd
+    }
+
+    /// Whether its host is this machine's processor, and not one made elsewhere.
+    fn is_built(&self) -> bool {
+        self.device.is_some()
+    }
+
     /// How many accelerators the runtime knows, opened or not.
     ///
     /// ```
@@ -108,6 +135,28 @@ impl Runtime {
             router.believe(profile);
         }
         router.profile()
+    }
+
+    /// What a device was measured to do: by `crossover calibrate`, or at first use. A host that nobody measured is measured now, in the short form, in about a
+    /// quarter of a second and 100 MB, and the result is kept for later runs. `None` for an accelerator before the first plan that may choose it, and for what cannot
+    /// be measured.
+    ///
+    /// ```
+    /// use crossover_array::{Device, Runtime};
+    /// let host = Runtime::current().measured(Device::Cpu).expect("there is memory to measure");
+    /// assert!(host.bandwidth.at(1e8) > 0.0);
+    /// ```
+    pub fn measured(&self, device: Device) -> Option<DeviceProfile> {
+        let at = match device {
+            Device::Cuda(ordinal) => ordinal + 1,
+            Device::Auto | Device::Cpu => 0,
+        };
+        let profile = self.profile();
+        match profile.made {
+            Made::Assumed if at == 0 && self.is_built() => profiles::host(self.threads(), self.simd()),
+            Made::Assumed => None,
+            Made::Briefly | Made::Calibrated => profile.devices.get(at).cloned(),
+        }
     }
 
     /// Measures the machine, believes the result and keeps it for later runs: what `crossover calibrate` does.

@@ -108,3 +108,56 @@ fn what_cannot_be_done_is_told_and_the_rest_is_done() {
     assert!(!saved.exists());
     std::fs::remove_dir_all(place).ok();
 }
+
+#[test]
+fn pairs_are_stored_recalled_verified_and_salvaged() {
+    let place = folder("pairs");
+    let (store, capitals) = (place.join("words"), place.join("capitals"));
+    let (words, pairs) = (store.to_str().unwrap(), capitals.to_str().unwrap());
+    json(&["create", words, "--d", "512"]);
+    json(&["add", words, "France", "Paris", "Japan", "Tokyo", "Peru"]);
+    let stored = json(&["store", pairs, words, "France", "Paris"]);
+    assert_eq!(
+        (&stored["pairs"], &stored["items"], &stored["reliable"]),
+        (&1.into(), &5.into(), &true.into())
+    );
+    assert_eq!(json(&["store", pairs, words, "Japan", "Tokyo"])["pairs"], 2);
+    let recalled = json(&["recall", pairs, words, "Japan", "France"]);
+    assert_eq!(
+        (&recalled["answers"][0]["value"], &recalled["answers"][1]["value"]),
+        (&"Tokyo".into(), &"Paris".into())
+    );
+    let unknown = hrr(&["recall", pairs, words, "Peru", "--threshold", "0.5"]);
+    assert_eq!(unknown.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&unknown.stdout).starts_with("unknown  Peru"));
+    let odd = hrr(&["store", pairs, words, "France", "Paris", "Peru"]);
+    assert!(String::from_utf8_lossy(&odd.stderr).contains("\"Peru\" has no value"));
+    assert!(
+        String::from_utf8_lossy(&hrr(&["store", words, words, "France", "Paris"]).stderr)
+            .contains("item memory")
+    );
+    assert_eq!(json(&["verify", pairs])["intact"], true);
+    let segment = capitals.join("000002.safetensors");
+    let mut bytes = std::fs::read(&segment).unwrap();
+    *bytes.last_mut().unwrap() ^= 4;
+    std::fs::write(&segment, bytes).unwrap();
+    let saved = place.join("saved");
+    let report = json(&["verify", pairs, "--salvage", saved.to_str().unwrap()]);
+    assert_eq!((&report["intact"], &report["salvaged"]), (&false.into(), &1.into()), "{report}");
+    assert_eq!(json(&["recall", saved.to_str().unwrap(), words, "France"])["answers"][0]["value"], "Paris");
+    std::fs::remove_dir_all(place).ok();
+}
+
+#[test]
+fn expressions_may_be_deep_and_thresholds_negative() {
+    let place = folder("deep");
+    let words = place.to_str().unwrap();
+    json(&["create", words, "--d", "64"]);
+    json(&["add", words, "a", "b"]);
+    let all = json(&["query", words, "a", "--top", "2", "--threshold", "-1"]);
+    assert_eq!(all["matches"].as_array().unwrap().len(), 2, "{all}");
+    let deep = hrr(&["query", words, &format!("{}a{}", "(".repeat(60_000), ")".repeat(60_000))]);
+    assert_eq!(deep.status.code(), hrr(&["query", words, "nobody"]).status.code());
+    assert!(String::from_utf8_lossy(&deep.stderr).contains("100 brackets"));
+    std::fs::remove_dir_all(place).ok();
+}

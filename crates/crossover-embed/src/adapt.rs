@@ -99,7 +99,7 @@ impl Embedder {
                 let what = "a token without parts has no row to start from".to_string();
                 return Err(Error::Operand { op: "recut", what });
             }
-            crate::embedder::check_tokens(&Array::from_slice(part, [part.len()]), vocabulary)?;
+            crate::embedder::all_inside(part, vocabulary)?;
             let indices = Array::from_slice(part, [part.len()]);
             rows.push(self.table.astype(DType::F32).take(&indices, 0).mean(0));
         }

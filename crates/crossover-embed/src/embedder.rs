@@ -1,6 +1,6 @@
 //! Tokens and positions to vectors.
 
-use crossover_array::{Array, DType, Key, Runtime, random, s, with_device};
+use crossover_array::{Array, DType, Key, Runtime, eval_all, random, s, with_device};
 
 use crate::{EmbedConfig, Error, Result, Sinusoid, relative};
 
@@ -109,32 +109,36 @@ impl Embedder {
     /// # Ok::<(), crossover_embed::Error>(())
     /// ```
     pub fn embed_at(&self, tokens: &Array, position: i64) -> Result<Array> {
-        check_tokens(tokens, self.config.vocabulary)?;
-        with_device(self.config.device, || {
-            let out = self.pending(tokens, position)?;
-            out.eval()?;
-            Ok(out)
-        })
+        check_kind(tokens)?;
+        with_device(self.config.device, || self.checked(tokens, self.pending(tokens, position)?))
     }
 
     /// Only the rows of tokens, without positions.
     pub fn lookup(&self, tokens: &Array) -> Result<Array> {
-        check_tokens(tokens, self.config.vocabulary)?;
-        with_device(self.config.device, || {
-            let rows = self.rows(tokens);
-            rows.eval()?;
-            Ok(rows)
-        })
+        check_kind(tokens)?;
+        with_device(self.config.device, || self.checked(tokens, self.rows(tokens)))
+    }
+
+    /// What was made of tokens, computed together with the answer whether all of them are in the vocabulary, so that a device is waited for
+    /// once. What was looked up for one that is not is some other token's row, and is dropped.
+    fn checked(&self, tokens: &Array, out: Array) -> Result<Array> {
+        let vocabulary = self.config.vocabulary;
+        let inside = are_inside(tokens, vocabulary);
+        eval_all(&[&inside, &out])?;
+        if !inside.item::<bool>()? {
+            all_inside(&tokens.astype(DType::I64).to_vec::<i64>()?, vocabulary)?;
+        }
+        Ok(out)
     }
 
     fn rows(&self, tokens: &Array) -> Array {
         let mut shape = tokens.shape().dims().to_vec();
         shape.push(self.config.dimensions);
-        // They have been checked.
+        // `checked` says whether all of them are there.
         self.table.take_clipped(&tokens.astype(DType::I64).flatten(), 0).reshape(shape)
     }
 
-    /// What [`embed_at`](Embedder::embed_at) computes, for tokens that were checked.
+    /// What [`embed_at`](Embedder::embed_at) computes, whatever the tokens; [`checked`](Embedder::checked) says whether they are in the vocabulary.
     pub(crate) fn pending(&self, tokens: &Array, position: i64) -> Result<Array> {
         let length = tokens.shape().dims().last().copied().unwrap_or(1);
         let positions = Array::arange(length as i64);
@@ -163,7 +167,11 @@ impl Embedder {
             // No two positions of a sequence are farther apart, so that rows for larger distances have no share.
             let near = window.min(length.saturating_sub(1));
             let rows = rows.slice(s![(window - near) as i64..=(window + near) as i64]);
-            out += relative::shares(length, near).matmul(&rows);
+            let term = relative::means(&rows, length, near);
+            if !alone {
+                term.eval()?;
+            }
+            out += term;
         }
         let out = out.astype(self.config.precision.dtype());
         out.check()?;
@@ -187,22 +195,17 @@ pub(crate) fn check_kind(tokens: &Array) -> Result<()> {
     Ok(())
 }
 
-/// That tokens are whole numbers with at least one axis, all inside a vocabulary.
-pub(crate) fn check_tokens(tokens: &Array, vocabulary: usize) -> Result<()> {
-    check_kind(tokens)?;
-    if tokens.size() == 0 {
-        return Ok(());
-    }
+/// Whether all tokens are inside a vocabulary: one answer, for a device that is waited for.
+fn are_inside(tokens: &Array, vocabulary: usize) -> Array {
     let wide = tokens.astype(DType::I64);
-    // One answer, so that the host waits for a device once.
-    let inside = wide.greater_equal(0).logical_and(wide.less(vocabulary as i64)).all(());
-    if inside.item::<bool>()? {
-        return Ok(());
-    }
-    let values = wide.to_vec::<i64>()?;
-    let outside = values.iter().enumerate().find(|(_, token)| **token < 0 || **token >= vocabulary as i64);
-    match outside {
-        Some((at, &token)) => Err(Error::Token { token, at, vocabulary }),
+    wide.greater_equal(0).logical_and(wide.less(vocabulary as i64)).all(())
+}
+
+/// That tokens are inside a vocabulary; the first that is not.
+pub(crate) fn all_inside(tokens: &[i64], vocabulary: usize) -> Result<()> {
+    // As numbers without a sign those below 0 are beyond every vocabulary.
+    match tokens.iter().position(|&token| token as u64 >= vocabulary as u64) {
+        Some(at) => Err(Error::Token { token: tokens[at], at, vocabulary }),
         None => Ok(()),
     }
 }

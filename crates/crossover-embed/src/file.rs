@@ -93,6 +93,12 @@ fn append(
     let &[rows, columns] = part.shape().dims() else {
         return Err(operand(format!("rows of shape {}; two axes are needed", part.shape())));
     };
+    if !part.dtype().is_float() {
+        let dtype = part.dtype();
+        return Err(operand(format!(
+            "rows of {dtype}; a floating-point dtype is needed, which `astype` makes"
+        )));
+    }
     let known = header.get_or_insert_with(|| {
         let row = (columns * part.dtype().size()).max(1);
         Header { dtype: part.dtype(), rows: 0, columns, block_rows: (BLOCK / row).max(1) }

@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     Error, Result,
-    embedder::check_kind,
+    embedder::{all_inside, check_kind},
     file::{self, Header},
     hot::{Hot, Kind},
 };
@@ -136,12 +136,7 @@ impl Table {
             return Ok(found.reshape(shape));
         }
         let wanted = tokens.astype(DType::I64).to_vec::<i64>()?;
-        let vocabulary = self.rows();
-        // Negative numbers are beyond every table once their sign is a digit.
-        let outside = wanted.iter().position(|&token| token as u64 >= vocabulary as u64);
-        if let Some(at) = outside {
-            return Err(Error::Token { token: wanted[at], at, vocabulary });
-        }
+        all_inside(&wanted, self.rows())?;
         if let Some(device) = device.filter(|_| !wanted.is_empty())
             && let Some(found) = self.cached_rows(device, &wanted)?
         {

@@ -63,6 +63,20 @@ fn tokens_outside_are_named() {
     let wrong = embedder.embed(&Array::from([[1i64, 2], [-1, 3]])).unwrap_err();
     assert!(matches!(wrong, Error::Token { token: -1, at: 2, vocabulary: 10 }), "{wrong}");
     assert!(matches!(embedder.lookup(&Array::from([10u8])), Err(Error::Token { token: 10, .. })));
+    let told = embedder.embed_at(&Array::from([3i64, 1000, -7]), 5).unwrap_err().to_string();
+    assert_eq!(told, "token 1000 at position 1 is outside the vocabulary of 10");
+    for wrong in [i64::MIN, -1, 10, i64::MAX] {
+        for fusion in [true, false] {
+            let config = EmbedConfig::new(10, 4).relative(1).fusion(fusion);
+            let embedder = Embedder::new(config).unwrap();
+            let many = Array::from_vec(
+                (0..5000).map(|i| if i == 4321 { wrong } else { i % 10 }).collect(),
+                [50, 100],
+            );
+            let error = embedder.embed(&many).unwrap_err();
+            assert!(matches!(error, Error::Token { token, at: 4321, .. } if token == wrong), "{error}");
+        }
+    }
     assert!(embedder.embed(&Array::from([1.0f32])).is_err());
     assert_eq!(embedder.embed(&Array::zeros::<i64>([0, 5])).unwrap().shape().dims(), [0, 5, 4]);
     assert!(Embedder::new(EmbedConfig::new(0, 4)).is_err());
@@ -388,6 +402,14 @@ fn damaged_tables_are_found() {
         assert!(matches!(with(change), Err(Error::Corrupt { .. })), "{name}");
     }
     assert!(matches!(Table::write(&path, []), Err(Error::Operand { .. })));
+    // What could not be opened is not written, and what was there stays.
+    let before = std::fs::read(&path).unwrap();
+    for rows in [Array::arange(6).reshape([2, 3]), Array::zeros::<bool>([2, 3])] {
+        let error = Table::write(&path, [rows]).unwrap_err();
+        assert!(matches!(error, Error::Operand { op: "table", .. }), "{error}");
+        assert!(error.to_string().contains("a floating-point dtype is needed"), "{error}");
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), before);
     let unlike = [Array::zeros::<f32>([2, 3]), Array::zeros::<f32>([2, 4])];
     assert!(Table::write(&path, unlike).unwrap_err().to_string().contains("parts of one table are alike"));
 }

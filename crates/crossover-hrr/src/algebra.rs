@@ -245,9 +245,27 @@ impl Space {
         Ok(a.take(&Array::from(self.order_of(times)?), -1))
     }
 
+    /// The rows of vectors `[.., k, d]`, each moved once more than the one before, or after; one lookup for all.
+    pub(crate) fn permute_each(&self, rows: &Array, from_the_end: bool) -> Result<Array> {
+        let (k, d) = (rows.shape().dims()[rows.ndim() - 2], self.d());
+        let step = self.order()?;
+        let mut order: Vec<i64> = (0..d as i64).collect();
+        let mut places = vec![0; k * d];
+        for times in 0..k {
+            let row = if from_the_end { k - 1 - times } else { times };
+            for (place, &at) in places[row * d..][..d].iter_mut().zip(&order) {
+                *place = (row * d) as i64 + at;
+            }
+            order.iter_mut().for_each(|at| *at = step[*at as usize]);
+        }
+        let shape = rows.shape().dims().to_vec();
+        let flat = rows.reshape([&shape[..shape.len() - 2], &[k * d]].concat());
+        Ok(flat.take(&Array::from(places), -1).reshape(shape))
+    }
+
     /// The permutation, repeated.
     fn order_of(&self, times: i64) -> Result<Vec<i64>> {
-        let mut step = self.order()?;
+        let mut step = self.order()?.to_vec();
         if times < 0 {
             let mut back = vec![0; step.len()];
             for (to, &from) in step.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use crossover_array::Array;
 
-use crate::{Error, Model, Result, Space, kernel};
+use crate::{Error, Model, Result, Space, kernel, ranked};
 
 /// An item that resembles a query.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -82,7 +82,8 @@ impl Space {
         Ok(found.map(known).collect())
     }
 
-    /// The `k` nearest items of each query, nearest first; fewer where there are no more, or where a similarity is NaN.
+    /// The `k` nearest items of each query, nearest first; fewer where there are no more, or where a similarity is NaN. They are compared as
+    /// [`cleanup`](Space::cleanup) compares them, whose answer is the first; of the scores a part of bounded size is there at a time.
     ///
     /// ```
     /// use crossover_hrr::{Model, Space};
@@ -95,20 +96,24 @@ impl Space {
     /// # Ok::<(), crossover_hrr::Error>(())
     /// ```
     pub fn top_k(&self, queries: &Array, items: &Array, k: usize) -> Result<Vec<Vec<Match>>> {
-        let (queries, n) = self.asked("top_k", queries, items)?;
-        let k = k.min(n);
-        if k == 0 {
-            return Ok(vec![Vec::new(); queries.shape().dims()[0]]);
+        let (queries, _) = self.asked("top_k", queries, items)?;
+        self.top_k_prepared(&queries, &self.prepared(items), k)
+    }
+
+    /// As [`top_k`](Space::top_k), of items that have been prepared.
+    pub(crate) fn top_k_prepared(&self, queries: &Array, items: &Array, k: usize) -> Result<Vec<Vec<Match>>> {
+        match k.min(items.shape().dims()[0]) {
+            0 => Ok(vec![Vec::new(); queries.shape().dims()[0]]),
+            1 => {
+                let found = self.cleanup_prepared(queries, items, f64::NEG_INFINITY)?;
+                Ok(found.into_iter().map(|found| found.into_iter().collect()).collect())
+            }
+            k => {
+                let queries = self.prepared(queries);
+                crossover_array::eval_all(&[&queries, items])?;
+                ranked::ranked(&queries, items, k)
+            }
         }
-        let (similarities, indices) = self.similarities(&queries, items)?.top_k(k, -1);
-        let values = similarities.astype(crossover_array::DType::F64).to_vec::<f64>()?;
-        let places = indices.to_vec::<i64>()?;
-        // What is NaN is near to nothing; rounding may make a similarity larger than it can be.
-        let found = |(&i, &similarity): (&i64, &f64)| {
-            (!similarity.is_nan()).then(|| Match { index: i as usize, similarity: similarity.min(1.0) })
-        };
-        let rows = places.chunks(k).zip(values.chunks(k));
-        Ok(rows.map(|(places, values)| places.iter().zip(values).filter_map(found).collect()).collect())
     }
 
     /// Queries as `[q, d]`, and the number of items.

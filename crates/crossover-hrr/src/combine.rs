@@ -4,7 +4,7 @@ use crossover_array::{Array, DType, keepdims};
 
 use crate::{Error, Model, Result, Space, algebra, kernel};
 
-/// Added to lengths that are divided by.
+/// The least length that is divided by.
 const EPSILON: f64 = 1e-8;
 
 impl Space {
@@ -25,7 +25,7 @@ impl Space {
         self.rows("superpose", vectors)?;
         match self.model() {
             Model::Bsc => self.majority(&(vectors.astype(DType::F32) * 2.0 - 1.0).sum(-2)),
-            _ => self.normalise(&self.narrowed(&self.widened(vectors).sum(-2))),
+            _ => Ok(self.normalised(&self.widened(vectors).sum(-2))),
         }
     }
 
@@ -67,11 +67,13 @@ impl Space {
         sums.check()?;
         match self.model() {
             Model::Bsc => self.majority(&sums),
-            _ => self.normalise(&self.narrowed(&sums)),
+            _ => Ok(self.normalised(&sums)),
         }
     }
 
-    /// Binds rows pairwise and superposes the pairs: a memory of associations, or a record. One kernel for HRR; the pairs are never written.
+    /// Binds rows pairwise and superposes the pairs: a memory of associations, or a record. One kernel for HRR; the pairs are never written. Of `bf16`
+    /// vectors the sums of parts of the rows are rounded to 16 bits before they are added up in `f32`; where there is no kernel, and with leading axes, the
+    /// pairs are.
     ///
     /// ```
     /// use crossover_hrr::{Model, Space};
@@ -88,7 +90,7 @@ impl Space {
         self.rows("bind_superpose", values)?;
         match self.model() {
             Model::Hrr if keys.shape() == values.shape() => {
-                self.normalise(&kernel::convolve_sum(self, keys, values)?)
+                Ok(self.normalised(&kernel::convolve_sum(self, keys, values)?))
             }
             _ => self.superpose(&self.bind(keys, values)?),
         }
@@ -107,22 +109,36 @@ impl Space {
     /// ```
     pub fn normalise(&self, a: &Array) -> Result<Array> {
         self.check("normalise", a)?;
-        let wide = self.widened(a);
-        Ok(match self.model() {
-            Model::Hrr => self.narrowed(&scaled(&wide, 1.0)),
-            Model::Hlb => self.narrowed(&scaled(&wide, (self.d() as f64).sqrt())),
-            Model::Fhrr => algebra::unit(a),
+        Ok(self.normalised(&self.widened(a)))
+    }
+
+    /// As [`normalise`](Space::normalise), from vectors in the dtype that is computed in: 16-bit ones are rounded once, here.
+    pub(crate) fn normalised(&self, wide: &Array) -> Array {
+        match self.model() {
+            Model::Hrr => self.narrowed(&scaled(wide, 1.0)),
+            Model::Hlb => self.narrowed(&scaled(wide, (self.d() as f64).sqrt())),
+            Model::Fhrr => algebra::unit(wide),
             Model::Map => {
                 let ties = self.ties().astype(wide.dtype()) * 2.0 - 1.0;
-                self.narrowed(&wide.equal(0.0).where_(ties, algebra::sign(&wide)))
+                self.narrowed(&wide.equal(0.0).where_(ties, algebra::sign(wide)))
             }
-            Model::Bsc => a.clone(),
-        })
+            Model::Bsc => wide.clone(),
+        }
     }
 
     /// How alike vectors are along the last axis: 1 equal, 0 unrelated, -1 opposite. Leading axes broadcast.
     ///
-    /// The cosine; for FHRR its real part, for BSC 1 - 2·(share of bits that differ).
+    /// The cosine; for FHRR its real part, for BSC 1 - 2·(share of bits that differ). Lengths below 1e-8 count as 1e-8, so that zero resembles nothing; so
+    /// they do in [`similarities`](Space::similarities) and [`cleanup`](Space::cleanup).
+    ///
+    /// ```
+    /// use crossover_hrr::{Model, Space};
+    /// let space = Space::new(Model::Hrr, 1000)?;
+    /// let tiny = space.named("x")? * 1e-6;
+    /// assert!(space.similarity(&tiny, &tiny)?.item::<f32>()? > 0.9999);
+    /// assert_eq!(space.similarity(&tiny, &(&tiny * 0.0))?.item::<f32>()?, 0.0);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn similarity(&self, a: &Array, b: &Array) -> Result<Array> {
         self.check("similarity", a)?;
         self.check("similarity", b)?;
@@ -130,11 +146,11 @@ impl Space {
             Model::Bsc => (a ^ b).astype(DType::F32).mean(-1) * -2.0 + 1.0,
             Model::Fhrr => {
                 let dot = (a * b.conj()).real().sum(-1);
-                dot / (length(a, false) * length(b, false) + EPSILON)
+                dot / (divisor(a, false) * divisor(b, false))
             }
             _ => {
                 let (a, b) = (self.widened(a), self.widened(b));
-                (&a * &b).sum(-1) / (length(&a, false) * length(&b, false) + EPSILON)
+                (&a * &b).sum(-1) / (divisor(&a, false) * divisor(&b, false))
             }
         })
     }
@@ -160,20 +176,20 @@ impl Space {
         match self.model() {
             Model::Bsc => (a.astype(DType::F32) * 2.0 - 1.0) * (1.0 / (self.d() as f64).sqrt()),
             Model::Fhrr => {
-                let a = a / (length(a, true) + EPSILON).astype(a.dtype());
+                let a = a / divisor(a, true).astype(a.dtype());
                 // Re(a·conj(b)) is the dot product of (re, im).
                 Array::concat(&[&a.real(), &a.imag()], -1)
             }
             _ => {
                 let wide = self.widened(a);
-                let length = length(&wide, true);
-                wide / (length + EPSILON)
+                let divisor = divisor(&wide, true);
+                wide / divisor
             }
         }
     }
 
     /// Bits where sums of ±1 are positive; ties by fixed random bits.
-    fn majority(&self, sums: &Array) -> Result<Array> {
+    pub(crate) fn majority(&self, sums: &Array) -> Result<Array> {
         Ok(sums.equal(0.0).where_(self.ties(), sums.greater(0.0)))
     }
 
@@ -185,6 +201,11 @@ impl Space {
         }
         Ok(())
     }
+}
+
+/// Lengths along the last axis, to be divided by.
+fn divisor(a: &Array, keep: bool) -> Array {
+    length(a, keep).maximum(EPSILON)
 }
 
 /// Lengths along the last axis.

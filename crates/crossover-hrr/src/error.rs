@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crossover_array::{DType, Shape};
 
-use crate::{Model, store::Damage};
+use crate::{Model, Space, store::Damage};
 
 /// Result of an operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -61,6 +61,30 @@ pub enum Error {
         model: Model,
         /// Why there is none, and what to use.
         why: &'static str,
+    },
+    /// Items of another space than that of a memory of pairs.
+    #[error(
+        "{op}: the pairs are of the space {wanted}, and the items of {given}; use items of the same space"
+    )]
+    Space {
+        /// The operation that was asked for.
+        op: &'static str,
+        /// The space of the pairs.
+        wanted: Space,
+        /// The space of the items.
+        given: Space,
+    },
+    /// A pair that is certainly not among those of a memory.
+    #[error(
+        "forget: pair {pair} is not among the {pairs} that are stored: its share of their sum is {share:.2}, and that of a stored one about 1"
+    )]
+    NotStored {
+        /// Which of the pairs that were given.
+        pair: usize,
+        /// Its share of the sum.
+        share: f64,
+        /// Pairs that are stored.
+        pairs: usize,
     },
     /// A name that a memory does not hold.
     #[error("no item is named {name:?}; the memory holds {items} items")]

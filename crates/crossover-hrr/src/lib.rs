@@ -31,6 +31,7 @@ mod exact;
 mod kernel;
 mod memory;
 mod model;
+mod ranked;
 mod resonator;
 mod space;
 mod state;

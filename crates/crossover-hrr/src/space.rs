@@ -3,12 +3,24 @@
 //! What always holds: a name gives the same vector in every process, on every machine and device. Its Philox key is the start of a
 //! BLAKE3 hash of model, seed and name, so vectors of different names are independent, and never depends on a process.
 
+use std::{
+    fmt,
+    sync::{Arc, LazyLock},
+};
+
 use crossover_array::{Array, Complex, DType, Key, random};
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
 
 use crate::{Error, Model, Result};
 
 /// Vectors whose names are evaluated together.
 const TOGETHER: usize = 256;
+
+/// Permutations that are kept, of a model, a seed and a length each.
+const KEPT: usize = 32;
+/// Numbers of them all together.
+const KEPT_NUMBERS: usize = 1 << 22;
 
 /// A model, the number of elements of its vectors, their dtype, and a seed for names.
 ///
@@ -41,6 +53,10 @@ impl Space {
     }
 
     /// The same with vectors of another dtype: `f32`, `f64` or `bf16`, and `c64` or `c128` for [`Model::Fhrr`].
+    ///
+    /// `bf16` vectors are computed with in `f32`; every operation rounds its result once, but for [`bind_superpose`](Space::bind_superpose) of HRR, which
+    /// adds up what was rounded before. FHRR has none: arrays have complex numbers of 32-bit and 64-bit parts, as NumPy and CUDA's libraries have, so that
+    /// 16-bit ones could be kept and not computed with. To keep them there is [`compact`](Space::compact).
     ///
     /// ```
     /// use crossover_hrr::{Model, Space};
@@ -190,9 +206,23 @@ impl Space {
         }
     }
 
-    /// The order of the fixed permutation: entry i of a permuted vector is entry `order[i]` of the original.
-    pub(crate) fn order(&self) -> Result<Vec<i64>> {
-        Ok(random::permutation(&self.key("permutation", &self.d.to_string()), self.d).to_vec::<i64>()?)
+    /// The order of the fixed permutation: entry i of a permuted vector is entry `order[i]` of the original. Drawn once, then kept.
+    pub(crate) fn order(&self) -> Result<Arc<[i64]>> {
+        static DRAWN: LazyLock<Mutex<Orders>> = LazyLock::new(Mutex::default);
+        let of = (self.model, self.seed, self.d);
+        if let Some(order) = DRAWN.lock().get(&of) {
+            return Ok(order.clone());
+        }
+        // Without the lock: to draw is to evaluate.
+        let key = self.key("permutation", &self.d.to_string());
+        let order: Arc<[i64]> = random::permutation(&key, self.d).to_vec::<i64>()?.into();
+        let mut drawn = DRAWN.lock();
+        let numbers = drawn.values().map(|order| order.len()).sum::<usize>() + self.d;
+        if drawn.len() >= KEPT || numbers > KEPT_NUMBERS {
+            drawn.clear();
+        }
+        drawn.insert(of, order.clone());
+        Ok(order)
     }
 
     /// Bits that decide ties of a majority, the same for all.
@@ -215,9 +245,26 @@ impl Space {
         if self.dtype == DType::BF16 { x.astype(DType::F32) } else { x.clone() }
     }
 
+    /// The dtype that is computed and added up in.
+    pub(crate) fn wide_dtype(&self) -> DType {
+        match self.dtype {
+            DType::BF16 | DType::Bool => DType::F32,
+            dtype => dtype,
+        }
+    }
+
     /// What was computed, in the dtype of the space.
     pub(crate) fn narrowed(&self, x: &Array) -> Array {
         if x.dtype() == self.dtype { x.clone() } else { x.astype(self.dtype) }
+    }
+}
+
+type Orders = FxHashMap<(Model, u64, usize), Arc<[i64]>>;
+
+/// As errors tell it: `hrr of 1024 f32, seed 0`.
+impl fmt::Display for Space {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} {}, seed {}", self.model, self.d, self.dtype, self.seed)
     }
 }
 

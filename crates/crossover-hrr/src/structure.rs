@@ -1,11 +1,11 @@
-//! Structures out of vectors: sequences, n-grams, records.
+//! Structures out of vectors: sequences, n-grams, records. What is made of the rows is made for every leading axis.
 
-use crossover_array::{Array, s};
+use crossover_array::{Array, Index, s};
 
 use crate::{Error, Result, Space};
 
 impl Space {
-    /// A sequence: the superposition of the rows, each permuted once more than the one before. Order matters.
+    /// A sequence: the superposition of the rows, each permuted once more than the one before. Order matters. Rows `[.., k, d]` make sequences `[.., d]`.
     ///
     /// ```
     /// use crossover_hrr::{Model, Space};
@@ -17,9 +17,8 @@ impl Space {
     /// # Ok::<(), crossover_hrr::Error>(())
     /// ```
     pub fn sequence(&self, vectors: &Array) -> Result<Array> {
-        let rows = self.list("sequence", vectors)?;
-        let moved = rows.iter().enumerate().map(|(i, row)| self.permute(row, i as i64));
-        self.superpose_all(&moved.collect::<Result<Vec<_>>>()?)
+        self.some_rows("sequence", vectors)?;
+        self.superpose(&self.permute_each(vectors, false)?)
     }
 
     /// What stands at a place of a [sequence](Space::sequence), with the noise of the other places.
@@ -29,7 +28,8 @@ impl Space {
         self.permute(sequence, -times)
     }
 
-    /// One n-gram: the rows bound together, each permuted by its distance from the end. "abc" and "cba" are unrelated.
+    /// One n-gram: the rows bound together, each permuted by its distance from the end. "abc" and "cba" are unrelated. Rows `[.., n, d]` make n-grams
+    /// `[.., d]`.
     ///
     /// ```
     /// use crossover_hrr::{Model, Space};
@@ -40,13 +40,13 @@ impl Space {
     /// # Ok::<(), crossover_hrr::Error>(())
     /// ```
     pub fn ngram(&self, vectors: &Array) -> Result<Array> {
-        let rows = self.list("ngram", vectors)?;
-        let last = rows.len().saturating_sub(1);
-        let moved = rows.iter().enumerate().map(|(i, row)| self.permute(row, (last - i) as i64));
-        self.multi_bind(&moved.collect::<Result<Vec<_>>>()?.iter().collect::<Vec<_>>())
+        let n = self.some_rows("ngram", vectors)?;
+        let moved = self.permute_each(vectors, true)?;
+        let rows: Vec<Array> = (0..n).map(|i| moved.slice(s![Index::Ellipsis, i, ..])).collect();
+        self.multi_bind(&rows.iter().collect::<Vec<_>>())
     }
 
-    /// All n-grams of a text, superposed: what the text is about, and in which order neighbours stand.
+    /// All n-grams of a text, superposed: what the text is about, and in which order neighbours stand. Rows `[.., count, d]` make `[.., d]`.
     ///
     /// ```
     /// use crossover_hrr::{Model, Space};
@@ -62,10 +62,10 @@ impl Space {
     pub fn ngrams(&self, vectors: &Array, n: usize) -> Result<Array> {
         const OP: &str = "ngrams";
         self.rows(OP, vectors)?;
-        let count = vectors.shape().dims()[0];
-        if vectors.ndim() != 2 || n == 0 || count < n {
+        let count = vectors.shape().dims()[vectors.ndim() - 2];
+        if n == 0 || count < n {
             let what = format!(
-                "{n}-grams of vectors of shape {}; wants [count, d] with 1 <= n <= count",
+                "{n}-grams of vectors of shape {}; wants [.., count, d] with 1 <= n <= count",
                 vectors.shape()
             );
             return Err(Error::value(OP, what));
@@ -73,7 +73,10 @@ impl Space {
         // Every place at once: rows i.. of the text, permuted and bound.
         let places = count - n + 1;
         let parts: Vec<Array> = (0..n)
-            .map(|i| self.permute(&vectors.slice(s![i..i + places]), (n - 1 - i) as i64))
+            .map(|i| {
+                let some = vectors.slice(s![Index::Ellipsis, i..i + places, ..]);
+                self.permute(&some, (n - 1 - i) as i64)
+            })
             .collect::<Result<_>>()?;
         self.superpose(&self.multi_bind(&parts.iter().collect::<Vec<_>>())?)
     }
@@ -104,17 +107,16 @@ impl Space {
         self.bind_superpose(&Array::stack(&roles, -2), &Array::stack(&fillers, -2))
     }
 
-    fn superpose_all(&self, vectors: &[Array]) -> Result<Array> {
-        self.superpose(&Array::stack(&vectors.iter().collect::<Vec<_>>(), -2))
-    }
-
-    /// The rows of `[k, d]`.
-    fn list(&self, op: &'static str, vectors: &Array) -> Result<Vec<Array>> {
+    /// How many rows vectors `[.., k, d]` are; at least one.
+    fn some_rows(&self, op: &'static str, vectors: &Array) -> Result<usize> {
         self.rows(op, vectors)?;
-        if vectors.ndim() != 2 || vectors.shape().dims()[0] == 0 {
-            let what = format!("wants at least one vector, as [k, {}], not {}", self.d(), vectors.shape());
-            return Err(Error::value(op, what));
+        match vectors.shape().dims()[vectors.ndim() - 2] {
+            0 => {
+                let what =
+                    format!("wants at least one vector, as [.., k, {}], not {}", self.d(), vectors.shape());
+                Err(Error::value(op, what))
+            }
+            k => Ok(k),
         }
-        Ok((0..vectors.shape().dims()[0]).map(|i| vectors.index(i as i64)).collect())
     }
 }

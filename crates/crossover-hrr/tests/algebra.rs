@@ -1,7 +1,7 @@
 //! What the models promise, on random vectors.
 #![allow(clippy::unwrap_used)]
 
-use crossover_array::{Array, DType, Key, random};
+use crossover_array::{Array, DType, Key, random, s};
 use crossover_hrr::{Model, Space};
 
 fn values(x: &Array) -> Vec<f64> {
@@ -146,6 +146,79 @@ fn order_matters_in_every_model() {
 }
 
 #[test]
+fn structures_of_many_are_those_of_each() {
+    for model in Model::ALL {
+        let space = Space::new(model, 130).unwrap();
+        let rows = space.random(&Key::new(9), 2 * 3 * 5).reshape([2, 3, 5, 130]);
+        type Make = fn(&Space, &Array) -> crossover_hrr::Result<Array>;
+        let makes: [Make; 3] = [Space::sequence, Space::ngram, |space, rows| space.ngrams(rows, 3)];
+        for (kind, make) in makes.into_iter().enumerate() {
+            let all = make(&space, &rows).unwrap();
+            assert_eq!(all.shape().dims(), [2, 3, 130]);
+            for (i, j) in [(0, 0), (1, 2)] {
+                let (made, each) = (all.slice(s![i, j]), make(&space, &rows.slice(s![i, j])).unwrap());
+                assert!(alike(&space, &made, &each) > 0.9999, "{model} {kind} {i} {j}");
+            }
+        }
+        // As it is defined, one row after the other.
+        let one = rows.slice(s![1, 1]);
+        let moved: Vec<Array> = (0..5).map(|i| space.permute(&one.index(i), i).unwrap()).collect();
+        let wanted = space.superpose(&Array::stack(&moved.iter().collect::<Vec<_>>(), 0)).unwrap();
+        let made = space.sequence(&one).unwrap();
+        assert_eq!(made.to_npy().unwrap(), wanted.to_npy().unwrap(), "{model}");
+        let back = space.sequence_item(&space.sequence(&rows).unwrap(), 2).unwrap();
+        assert_eq!(back.shape().dims(), [2, 3, 130]);
+        let error = space.ngrams(&one, 6).unwrap_err().to_string();
+        assert!(error.contains("wants [.., count, d]"), "{error}");
+        assert!(space.sequence(&one.slice(0..0)).unwrap_err().to_string().contains("at least one vector"));
+    }
+}
+
+#[test]
+fn similarity_is_that_of_similarities_for_short_vectors_too() {
+    for (model, scale) in [(Model::Hrr, 1e-4), (Model::Hrr, 1e-7), (Model::Map, 1e-6), (Model::Hlb, 1e-6)] {
+        let space = Space::new(model, 500).unwrap();
+        let x = space.named_all(&["a", "b"]).unwrap() * scale;
+        let together = values(&space.similarities(&x, &x).unwrap());
+        for (i, j) in [(0, 0), (0, 1), (1, 1)] {
+            let (a, b) = (x.index(i as i64), x.index(j as i64));
+            let one = alike(&space, &a, &b);
+            assert!(
+                (one - together[2 * i + j]).abs() < 1e-5,
+                "{model} {scale}: {one} {}",
+                together[2 * i + j]
+            );
+            assert!(i != j || one > 0.9999, "{model} {scale}: {one}");
+        }
+        let found = space.cleanup(&x.index(1), &x, 0.9).unwrap()[0].unwrap();
+        assert_eq!(found.index, 1);
+        let zero = &x * 0.0;
+        assert!(values(&space.similarity(&zero, &x).unwrap()).iter().all(|&v| v == 0.0));
+    }
+    let space = Space::new(Model::Fhrr, 500).unwrap();
+    let x = space.named("a").unwrap() * 1e-6;
+    assert!(alike(&space, &x, &x) > 0.9999);
+}
+
+#[test]
+fn superposing_16_bit_vectors_rounds_once() {
+    for model in [Model::Hrr, Model::Hlb] {
+        let short = Space::new(model, 96).unwrap().with_dtype(DType::BF16).unwrap();
+        let wide = Space::new(model, 96).unwrap();
+        let rows = short.random(&Key::new(4), 40);
+        let weights = Array::from_vec((1..41).map(|i| i as f32 / 7.0).collect::<Vec<f32>>(), [40]);
+        let widened = rows.astype(DType::F32);
+        for (made, once) in [
+            (short.superpose(&rows), wide.superpose(&widened)),
+            (short.superpose_weighted(&rows, &weights), wide.superpose_weighted(&widened, &weights)),
+        ] {
+            let once = once.unwrap().astype(DType::BF16);
+            assert_eq!(values(&made.unwrap()), values(&once), "{model}");
+        }
+    }
+}
+
+#[test]
 fn inverses_undo_and_zeros_are_reported() {
     for model in Model::ALL {
         let space = Space::new(model, 63).unwrap();
@@ -237,11 +310,25 @@ fn resonators_find_factors() {
         };
         let books = [book(1), book(2), book(3)];
         let bound = space.multi_bind(&[&books[0].index(3), &books[1].index(11), &books[2].index(7)]).unwrap();
-        let found = space.factor(&bound, &[&books[0], &books[1], &books[2]], 60).unwrap();
+        let all = [&books[0], &books[1], &books[2]];
+        let found = space.factor(&bound, &all, 60).unwrap().remove(0);
         assert!(found.is_found, "{model}: {found:?}");
         assert_eq!(found.indices, [3, 11, 7], "{model}");
+        // Many at once are found as each alone, in their order; one that is none of them does not keep the others from it.
+        let product = |of: [i64; 3]| {
+            space
+                .multi_bind(&[&books[0].index(of[0]), &books[1].index(of[1]), &books[2].index(of[2])])
+                .unwrap()
+        };
+        let none = space.named("no product").unwrap();
+        let stacked = Array::stack(&[&product([0, 5, 9]), &none, &bound, &product([11, 0, 2])], 0);
+        let many = space.factor(&stacked.reshape([2, 2, 601]), &all, 60).unwrap();
+        let indices: Vec<&[usize]> = many.iter().map(|found| &*found.indices).collect();
+        assert_eq!((indices[0], indices[2], indices[3]), (&[0, 5, 9][..], &[3, 11, 7][..], &[11, 0, 2][..]));
+        assert_eq!(many.iter().map(|f| f.is_found).collect::<Vec<_>>(), [true, false, true, true], "{model}");
+        assert!(many[1].rounds == 60 && space.factor(&stacked.slice(0..0), &all, 60).unwrap().is_empty());
         // A vector that is no product of theirs is not found, and that is said.
-        let other = space.factor(&space.named("no product").unwrap(), &[&books[0], &books[1]], 5).unwrap();
+        let other = space.factor(&none, &all[..2], 5).unwrap().remove(0);
         assert!(!other.is_found && other.rounds == 5, "{model}: {other:?}");
     }
     assert!(Space::new(Model::Bsc, 8).unwrap().factor(&Array::zeros::<bool>([8]), &[], 1).is_err());

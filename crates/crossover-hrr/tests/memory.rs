@@ -144,3 +144,94 @@ fn a_name_is_that_of_an_array_or_of_a_value() {
     assert!(state.get("x").is_ok() && state.value("x").is_none());
     assert!(state.remove("x") && state.arrays().is_empty() && !state.remove("x"));
 }
+
+#[test]
+fn vectors_are_those_of_the_moment() {
+    let space = Space::new(Model::Hrr, 64).unwrap();
+    let folder = tempdir().unwrap();
+    let mut memory = ItemMemory::new(space.clone());
+    memory.add_all(&names(0..5)).unwrap();
+    memory.save(folder.path()).unwrap();
+    let query = |memory: &ItemMemory, at: usize| {
+        let name = format!("item {at}");
+        memory.query(&space.named(&name).unwrap(), 0.9).unwrap()[0].clone().map(|found| found.name)
+            == Some(name)
+    };
+    for mut memory in [memory, mapped(&folder)] {
+        let (vectors, before) = (memory.vectors(), bytes(&memory.vectors()));
+        let one = memory.get("item 3").unwrap();
+        assert!(query(&memory, 2));
+        // What is written to them is not written to the memory.
+        vectors.slice(2).fill(7.0f32).unwrap();
+        one.fill(7.0f32).unwrap();
+        assert_eq!(bytes(&memory.vectors()), before);
+        assert_eq!(bytes(&memory.get("item 3").unwrap()), bytes(&space.named("item 3").unwrap()));
+        assert!(query(&memory, 2) && query(&memory, 3));
+        // And the other way round.
+        let vectors = memory.vectors();
+        memory.remove("item 0").unwrap();
+        memory.add("another").unwrap();
+        assert_eq!(bytes(&vectors), before);
+        assert!(query(&memory, 4) && !query(&memory, 0));
+    }
+}
+
+#[test]
+fn the_first_of_the_nearest_is_the_answer_of_cleanup() {
+    for model in Model::ALL {
+        let space = Space::new(model, 40).unwrap();
+        // Among items that are the same, and the same up to the last bits.
+        let some = space.random(&Key::new(1), 150);
+        let mut all = vec![some.clone(), some.clone()];
+        if matches!(model, Model::Hrr | Model::Hlb) {
+            all.push(
+                &some
+                    * Array::from_vec((0..40).map(|i| 1.0 + (i % 3) as f32 * 1e-7).collect::<Vec<_>>(), [40]),
+            );
+        }
+        let items = Array::concat(&all.iter().collect::<Vec<_>>(), 0);
+        let n = items.shape().dims()[0];
+        let queries = Array::concat(&[&some.slice(0..30), &space.random(&Key::new(2), 30)], 0);
+        let first = space.cleanup(&queries, &items, f64::NEG_INFINITY).unwrap();
+        for k in [1, 2, 5, 100, n + 7] {
+            let best = space.top_k(&queries, &items, k).unwrap();
+            for (row, (best, first)) in best.iter().zip(&first).enumerate() {
+                assert_eq!(best.len(), k.min(n));
+                assert_eq!(Some(best[0]), *first, "{model} k={k} row {row}");
+                assert!(best.windows(2).all(|w| w[0].similarity >= w[1].similarity), "{model} k={k}");
+                let mut places: Vec<usize> = best.iter().map(|found| found.index).collect();
+                places.sort();
+                places.dedup();
+                assert_eq!(places.len(), k.min(n));
+            }
+        }
+        // A memory answers as its space.
+        let mut memory = ItemMemory::new(space.clone());
+        memory.add_vectors(&names(0..n), &items).unwrap();
+        let named = memory.top_k(&queries, 5).unwrap();
+        let best = space.top_k(&queries, &items, 5).unwrap();
+        for (named, best) in named.iter().flatten().zip(best.iter().flatten()) {
+            assert_eq!((&*named.name, named.similarity), (&*format!("item {}", best.index), best.similarity));
+        }
+    }
+}
+
+#[test]
+fn the_nearest_are_those_of_exact_arithmetic() {
+    let space = Space::new(Model::Hrr, 24).unwrap();
+    let (items, queries) = (space.random(&Key::new(3), 3000), space.random(&Key::new(4), 5));
+    let wide = Space::new(Model::Hrr, 24).unwrap().with_dtype(DType::F64).unwrap();
+    let scores = wide.similarities(&queries.astype(DType::F64), &items.astype(DType::F64)).unwrap();
+    let order = scores.argsort_descending(-1).to_vec::<i64>().unwrap();
+    // 700 of them are in the bulk, where many are within the error of a product.
+    let best = space.top_k(&queries, &items, 700).unwrap();
+    let scores = scores.to_vec::<f64>().unwrap();
+    for (row, best) in best.iter().enumerate() {
+        for (rank, found) in best.iter().enumerate() {
+            let wanted = order[row * 3000 + rank] as usize;
+            // Vectors are compared in f32.
+            let apart = scores[row * 3000 + wanted] - scores[row * 3000 + found.index];
+            assert!(apart.abs() < 5e-7, "{row} {rank}: {apart}");
+        }
+    }
+}

@@ -36,6 +36,16 @@ pub enum Error {
         /// The sizes of the axes.
         sizes: Vec<usize>,
     },
+    /// A path of more vertices than there is memory for.
+    #[error(
+        "a path of {vertices} vertices takes {bytes} bytes of memory, more than there is; `distance` has its length without it"
+    )]
+    Path {
+        /// Vertices of the path, both ends included.
+        vertices: usize,
+        /// Bytes of their numbers.
+        bytes: u128,
+    },
     /// A search that starts or ends inside an obstacle.
     #[error("vertex {vertex} is blocked; a search starts and ends at free vertices")]
     Blocked {

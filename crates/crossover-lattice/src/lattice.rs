@@ -1,5 +1,6 @@
 //! The lattice: sizes, boundary, and everything that has a closed form.
 
+use crossover_array::{Device, Runtime};
 use smallvec::SmallVec;
 
 use crate::{Error, Result, Search, steps::Steps};
@@ -197,7 +198,8 @@ impl Lattice {
     }
 
     /// The vertices of a shortest path, both ends included, when nothing is in the way: along the first axis first, and
-    /// upwards where both ways round a ring are equally long. It takes as many steps as the path has, whatever the size of the lattice.
+    /// upwards where both ways round a ring are equally long. It takes as many steps as the path has, whatever the size of the lattice; a path
+    /// that memory has no room for is an error.
     ///
     /// ```
     /// use crossover_lattice::Lattice;
@@ -206,7 +208,7 @@ impl Lattice {
     /// # Ok::<(), crossover_lattice::Error>(())
     /// ```
     pub fn shortest_path(&self, from: usize, to: usize) -> Result<Vec<usize>> {
-        let mut path = Vec::with_capacity(self.distance(from, to)? + 1);
+        let mut path = room(self.distance(from, to)? + 1)?;
         path.push(from);
         let mut now = from;
         for (axis, (mut at, goal)) in self.at(from).zip(self.at(to)).enumerate() {
@@ -234,9 +236,45 @@ impl Lattice {
     }
 }
 
+/// Vertices from which memory is asked for a path before it is taken: a list that the system only promises would end the process when it
+/// is written to.
+const LONG: usize = 1 << 20;
+
+/// An empty list with room for a path.
+fn room(vertices: usize) -> Result<Vec<usize>> {
+    let bytes = vertices as u128 * size_of::<usize>() as u128;
+    let refused = || Error::Path { vertices, bytes };
+    if vertices >= LONG {
+        let held = u64::try_from(bytes).map_err(|_| refused())?;
+        if !Runtime::current().can_allocate(Device::Cpu, held)? {
+            return Err(refused());
+        }
+    }
+    let mut path = Vec::new();
+    path.try_reserve_exact(vertices).map_err(|_| refused())?;
+    Ok(path)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_that_memory_has_no_room_for_are_refused() {
+        for length in [1 << 40, 1 << 62, isize::MAX as usize] {
+            let line = Lattice::new([length]).unwrap();
+            let error = line.shortest_path(0, length - 1).unwrap_err();
+            let Error::Path { vertices, bytes } = error else { panic!("{error}") };
+            assert_eq!((vertices, bytes), (length, 8 * length as u128));
+            assert_eq!(line.shortest_path(length - 3, length - 1).unwrap().len(), 3);
+            assert_eq!(line.distance(0, length - 1).unwrap(), length - 1);
+        }
+        let told = Lattice::new([1 << 40]).unwrap().shortest_path(0, 1 << 39).unwrap_err().to_string();
+        assert!(told.contains("549755813889 vertices") && told.contains("4398046511112 bytes"), "{told}");
+        // Long, and there is room.
+        let line = Lattice::new([3 * LONG]).unwrap();
+        assert_eq!(line.shortest_path(0, 2 * LONG).unwrap().len(), 2 * LONG + 1);
+    }
 
     #[test]
     fn sizes_that_have_no_vertices_or_too_many_are_refused() {

@@ -1,6 +1,7 @@
 //! XOR with a repeating key.
+#![allow(unsafe_code)]
 
-use std::ops::BitXor;
+use std::{mem::MaybeUninit, ops::BitXor};
 
 use rayon::prelude::*;
 
@@ -26,9 +27,45 @@ const LARGE: usize = 1 << 20;
 /// # Ok::<(), crossover_lattice::Error>(())
 /// ```
 pub fn xor_transform<T: Word>(data: &[T], key: &[T]) -> Result<Vec<T>> {
-    let mut out = data.to_vec();
-    xor_in_place(&mut out, key)?;
+    if key.is_empty() {
+        return Err(Error::EmptyKey);
+    }
+    let mut out = Vec::with_capacity(data.len());
+    fill(&mut out.spare_capacity_mut()[..data.len()], data, key);
+    // SAFETY: `fill` has written each of the first `data.len()` elements, and there is room for them.
+    unsafe { out.set_len(data.len()) };
     Ok(out)
+}
+
+/// Writes each element of `data` combined with the key's to the place in `out`, which is as long: all of it is written.
+fn fill<T: Word>(out: &mut [MaybeUninit<T>], data: &[T], key: &[T]) {
+    assert_eq!(out.len(), data.len(), "a place for each element");
+    let combined = |out: &mut [MaybeUninit<T>], data: &[T], key: &[T]| {
+        let parts = out.chunks_mut(key.len()).zip(data.chunks(key.len()));
+        parts.for_each(|(out, data)| {
+            out.iter_mut().zip(data).zip(key).for_each(|((out, &data), &key)| _ = out.write(data ^ key));
+        });
+    };
+    let Some(block) = repeated(key, data.len()) else { return combined(out, data, key) };
+    match shared(data, &block) {
+        None => combined(out, data, &block),
+        Some(part) => out
+            .par_chunks_mut(part)
+            .zip(data.par_chunks(part))
+            .for_each(|(out, data)| combined(out, data, &block)),
+    }
+}
+
+/// The key as often as makes whole vectors of it; `None` where it is used as it is.
+fn repeated<T: Word>(key: &[T], length: usize) -> Option<Vec<T>> {
+    let as_it_is = length <= 64 || (key.len() >= BLOCK && length * size_of::<T>() < LARGE);
+    (!as_it_is).then(|| key.repeat(BLOCK.div_ceil(key.len())))
+}
+
+/// Elements of a part if threads share the work: whole blocks, so that every part starts where the key does.
+fn shared<T>(data: &[T], block: &[T]) -> Option<usize> {
+    let bytes = size_of_val(block).max(1);
+    (size_of_val(data) >= LARGE).then(|| block.len() * (1usize << 18).div_ceil(bytes))
 }
 
 /// As [`xor_transform`], where the data lies.
@@ -36,18 +73,14 @@ pub fn xor_in_place<T: Word>(data: &mut [T], key: &[T]) -> Result<()> {
     if key.is_empty() {
         return Err(Error::EmptyKey);
     }
-    if data.len() <= 64 || key.len() >= BLOCK {
-        data.chunks_mut(key.len()).for_each(|part| combine(part, key));
+    let combined = |data: &mut [T], key: &[T]| data.chunks_mut(key.len()).for_each(|part| combine(part, key));
+    let Some(block) = repeated(key, data.len()) else {
+        combined(data, key);
         return Ok(());
-    }
-    let block = key.repeat(BLOCK.div_ceil(key.len()));
-    if size_of_val(data) < LARGE {
-        data.chunks_mut(block.len()).for_each(|part| combine(part, &block));
-    } else {
-        // Whole blocks, so that every part starts where the key does.
-        let part = block.len() * (1usize << 18).div_ceil(size_of_val(block.as_slice()));
-        data.par_chunks_mut(part)
-            .for_each(|part| part.chunks_mut(block.len()).for_each(|part| combine(part, &block)));
+    };
+    match shared(data, &block) {
+        None => combined(data, &block),
+        Some(part) => data.par_chunks_mut(part).for_each(|data| combined(data, &block)),
     }
     Ok(())
 }
@@ -79,13 +112,26 @@ mod tests {
 
     #[test]
     fn every_length_meets_the_right_part_of_the_key() {
-        for (length, key) in [(5, 2), (64, 3), (65, 3), (5_000, 7), (700_001, 5), (300_000, 1_500)] {
+        for (length, key) in [
+            (0, 3),
+            (5, 2),
+            (5, 9),
+            (64, 3),
+            (65, 3),
+            (5_000, 7),
+            (700_001, 5),
+            (300_000, 1_500),
+            (5_000, 6_000),
+        ] {
             let data: Vec<u32> = (0..length as u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
             let key: Vec<u32> = (0..key).map(|i| i ^ 0x5bd1_e995).collect();
             let out = xor_transform(&data, &key).unwrap();
             let wanted = |i: usize| data[i] ^ key[i % key.len()];
             assert!(out.iter().enumerate().all(|(i, &x)| x == wanted(i)), "{length}");
             assert_eq!(xor_transform(&out, &key).unwrap(), data);
+            let mut there = data.clone();
+            xor_in_place(&mut there, &key).unwrap();
+            assert_eq!(there, out, "{length}");
         }
     }
 

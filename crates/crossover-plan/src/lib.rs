@@ -13,6 +13,7 @@ mod lower;
 mod plan;
 mod simplify;
 mod spread;
+mod text;
 mod work;
 
 pub use cost::{Cost, Rates};

@@ -139,6 +139,20 @@ impl Work {
         work
     }
 
+    /// Whether moving its bytes and computing its products say how long a kernel takes at least. Sorts, transforms, random numbers and the like
+    /// have limits of their own that nobody measures, and a lookup touches less than its table.
+    ///
+    /// ```
+    /// use crossover_plan::{Class, Term, Width, Work};
+    /// let of = |class| Work { bytes: 8, terms: [Term { class, width: Width::Single, count: 1 }].into_iter().collect() };
+    /// assert!(of(Class::Function).has_roof() && !of(Class::Sort).has_roof());
+    /// ```
+    pub fn has_roof(&self) -> bool {
+        use Class::{Divide, Function, Heavy, Product, Reduce, Simple};
+        let known = |class: Class| matches!(class, Simple | Divide | Function | Heavy | Reduce | Product);
+        self.terms.iter().all(|term| known(term.class))
+    }
+
     fn add(&mut self, class: Class, dtype: DType, count: u64) {
         let width = Width::of(dtype);
         let count = if dtype.is_complex() { count.saturating_mul(4) } else { count };

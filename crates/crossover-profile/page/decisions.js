@@ -1,6 +1,7 @@
 "use strict";
 // Placement: where kernels ran and why, what each device was predicted to take, what it took, and the regret.
-// The regret of a launch is the time beyond the best prediction for another device: it is an estimate, as that device did not run it.
+// The regret of a launch is the time beyond the best prediction for another device, copies included on both sides, as in src/figures.rs: it is an estimate, as that
+// device did not run it.
 const Decisions = (() => {
   const { h } = Dom;
 
@@ -28,17 +29,19 @@ const Decisions = (() => {
       if (!Array.isArray(predicted) || predicted.length === 0) continue;
       one.decided += 1;
       one.decidedActual += spans.duration[row];
+      const moving = launches.moving[launch];
       let other = Infinity;
       for (let at = 0; at < Math.min(devices, predicted.length); at += 1) {
         // Nothing was predicted for a device that could not have run it.
         if (!(predicted[at] > 0)) continue;
         one.sums[at] += predicted[at];
         one.counts[at] += 1;
-        if (at !== device) other = Math.min(other, predicted[at]);
+        // Where devices were not compared nobody knows what it would have had to copy.
+        if (at !== device && at < moving.length) other = Math.min(other, predicted[at] + moving[at]);
       }
-      if (!Number.isFinite(other)) continue;
+      if (!Number.isFinite(other) || device >= moving.length) continue;
       one.alternatives += 1;
-      const beyond = Math.max(0, spans.duration[row] - other);
+      const beyond = Math.max(0, spans.duration[row] + moving[device] - other);
       one.regret += beyond;
       // A click on the line shows the launch that cost most.
       if (beyond > one.worst) {
@@ -63,7 +66,7 @@ const Decisions = (() => {
     return h("div", { class: "figure-row" },
       by.map(([name, count]) => Transfers.figure(name, Format.count(count), `of ${Format.plural(launches, "launch", "launches")}`)),
       Transfers.figure("Regret", decided > 0 ? Format.time(regret) : "–",
-        decided > 0 ? `${Format.percent(regret / trace.wall)} of the wall time, by the predictions for the other device` : "no launch had a prediction for another device"),
+        decided > 0 ? `${Format.percent(regret / trace.wall)} of the wall time, by the predictions for the other device, copies included` : "no launch had a prediction for another device"),
       Transfers.figure("Predictions off by", errors.length > 0 ? Format.percent(Stats.quantile(errors, 0.5)) : "–",
         errors.length > 0 ? `median over ${Format.plural(errors.length, "kernel and reason", "kernels and reasons")}` : "nothing was predicted"));
   }
@@ -114,7 +117,7 @@ const Decisions = (() => {
         { key: "mean", label: "Took", title: "Mean of what it took", numeric: true, value: (row) => row.mean, cell: (row) => Format.time(row.mean) },
         { key: "off", label: "Against prediction", title: "What it took against the prediction for that device", numeric: true, value: (row) => row.off, cell: (row) => Format.change(row.off) },
         { key: "moved", label: "Copied first", title: "Bytes that had to be copied for these launches", numeric: true, value: (row) => row.moved, cell: (row) => (row.moved > 0 ? Format.bytes(row.moved) : "0") },
-        { key: "regret", label: "Regret", title: "Time beyond the best prediction for another device, all launches together", numeric: true, value: (row) => row.regret, cell: (row) => (row.regret === null ? "–" : Format.time(row.regret)) },
+        { key: "regret", label: "Regret", title: "Time beyond the best prediction for another device, copies included, all launches together", numeric: true, value: (row) => row.regret, cell: (row) => (row.regret === null ? "–" : Format.time(row.regret)) },
       ],
     });
     const picture = plot(trace, rows, showSpan, (row) => table.mark(row?.id ?? null));

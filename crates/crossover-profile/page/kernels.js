@@ -11,6 +11,8 @@ const Kernels = (() => {
       { key: "name", label: "Kernel", value: (row) => row.name, cell: (row) => row.name, wide: true },
       several ? { key: "device", label: "Device", value: (row) => Trace.device(trace, row.device),
         cell: (row) => [Dom.swatch(Trace.side(trace, row.device)), Trace.place(trace, row.device)] } : null,
+      { key: "text", label: "Computes", title: "What it computes; x0, x1 are its operands, c0 numbers of the program", value: (row) => row.text, cell: (row) => (row.text === row.name ? "–" : h("span", { title: Format.cut(row.text, 2000) }, Format.cut(row.text, 60))), wide: true },
+      { key: "plan", label: "Plan", title: "Number of the plan, and which of its kernels it is", value: (row) => row.plans[0]?.[0] ?? null, cell: (row) => plans(row, 1) },
       { key: "form", label: "Form", title: "map, row, column, call or custom", value: (row) => row.form, cell: (row) => row.form },
       { key: "dtype", label: "Type", value: (row) => row.dtype, cell: (row) => row.dtype },
       figure("count", "Launches", "How often it ran", Format.count),
@@ -27,6 +29,14 @@ const Kernels = (() => {
       { key: "roof", label: "of roof", title: "The least time that the measured roofs of the device allow, against the mean", numeric: true,
         value: (row) => row.roof, cell: (row) => (row.roof === null ? "–" : Table.bar(row.roof, Format.percent(row.roof), "roof")) },
     ].filter(Boolean);
+  }
+
+  // The plans of a kernel, a few by name: "2.1" is the second kernel of plan 2.
+  function plans(row, most) {
+    if (row.plans.length === 0) return "–";
+    const named = row.plans.slice(0, most).map(([plan, step]) => `${plan}.${step}`);
+    const left = row.plans.length - named.length;
+    return left > 0 ? `${named.join(", ")} +${left}` : named.join(", ");
   }
 
   function render(trace, host, showInTimeline) {
@@ -47,7 +57,7 @@ const Kernels = (() => {
         h("div", { class: "detail-head" }, Dom.swatch(Trace.side(trace, row.device)), h("h3", {}, row.name),
           h("span", { class: "muted" }, Trace.device(trace, row.device)),
           h("span", { class: "detail-actions" }, h("button", { type: "button", class: "quiet", onclick: () => showInTimeline(row.kernels) }, "Show in the timeline"))),
-        row.text !== row.name ? h("p", {}, h("code", {}, row.text)) : "",
+        row.text !== row.name ? h("p", {}, h("code", {}, Format.cut(row.text, 1000))) : "",
         h("p", { class: "muted" }, verdict(row)));
     }
     const table = new Table({
@@ -76,9 +86,11 @@ const Kernels = (() => {
     const sizes = row.kernels.size > 1 ? ` over arrays of ${Format.count(row.kernels.size)} sizes` : "";
     const times = `${Format.plural(row.count, "launch", "launches")}${sizes} from ${Format.time(row.least)} to ${Format.time(row.most)}, after ${Format.time(row.queued)} in the queue on average.` +
       (row.peak === null ? "" : ` Arrays on its device had held ${Format.bytes(row.peak)} at most.`);
-    if (row.roof === null) return `${times} No roof was measured for this device and type, so there is no fraction of it.`;
-    const limit = row.bound === "memory" ? "memory bandwidth" : "arithmetic";
-    return `${times} Bound by ${limit}; it reaches ${Format.percent(row.roof)} of what the device was measured to allow.`;
+    const member = row.plans.length === 0 ? "" : ` It is kernel ${row.plans.slice(0, 8).map(([plan, step]) => `${step} of plan ${plan}`).join(", ")}${row.plans.length > 8 ? " and others" : ""}.`;
+    if (!row.limited) return `${times}${member} Sorts, transforms, random numbers and lookups have limits of their own that nobody measures, so there is no fraction of a roof.`;
+    if (row.roof === null) return `${times}${member} No roof was measured for this device and type, so there is no fraction of it.`;
+    const limit = row.bound === "memory" ? "memory bandwidth" : "its matrix products";
+    return `${times}${member} Bound by ${limit}; it reaches ${Format.percent(row.roof)} of what the device was measured to allow.`;
   }
 
   return { render };

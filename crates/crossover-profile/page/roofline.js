@@ -47,7 +47,7 @@ const Roofline = (() => {
     }
     const lines = roofs(trace, placed);
     const left = rows.length - placed.length;
-    const notes = ["A dot is a kernel, its area the time it took. The higher under its line, the better."];
+    const notes = ["A dot is a kernel, its area the time it took. The higher under its line, the better; what a cache holds may lie above the slope, which is that of memory."];
     if (lines.length === 0) notes.push("No roofs are drawn: nobody measured this machine. Run “crossover calibrate” before the next profile.");
     if (left > 0) notes.push(`${Format.plural(left, "kernel")} without recorded arithmetic ${left === 1 ? "is" : "are"} in the table only.`);
     return Scatter.make({

@@ -12,16 +12,30 @@ const Stats = (() => {
   // Not by spreading: a call takes only so many arguments.
   const most = (values) => values.reduce((high, value) => (value > high ? value : high), 0);
 
-  // The least time that the device's measured roofs allow, or null where nobody measured them.
-  function roof(trace, number, bytes, flops, dtype) {
+  // Bytes per second that a device was measured to move at a size, between what was measured as sizes double; as in src/figures.rs.
+  function bandwidth(device, bytes) {
+    const points = device.bandwidths ?? [];
+    const after = points.findIndex(([size]) => size >= bytes);
+    const [low, high] = after < 0 ? [points.at(-1), undefined] : [points[after - 1], points[after]];
+    if (!low && !high) return device.bandwidth ?? null;
+    if (!low || !high) return (low ?? high)[1];
+    return low[1] + (Math.log(bytes / low[0]) / Math.log(high[0] / low[0])) * (high[1] - low[1]);
+  }
+
+  // The least time that the measured roofs of the device allow one launch, or null where nobody measured them and for kernels with other limits.
+  function roof(trace, number, kernel) {
+    const { kernels } = trace;
     const device = trace.devices[number];
-    const peak = device?.flops?.[dtype];
-    const bandwidth = device?.bandwidth;
-    const memory = bandwidth > 0 ? bytes / bandwidth : null;
-    const compute = flops > 0 ? (peak > 0 ? flops / peak : null) : 0;
-    if (memory === null || compute === null) return null;
+    if (!device || kernels.roof[kernel] === 0) return null;
+    const bytes = kernels.read[kernel] + kernels.written[kernel];
+    const rate = bandwidth(device, bytes);
+    const products = kernels.products[kernel];
+    const peak = device.flops?.[Trace.string(trace, kernels.dtype[kernel])];
+    if (!(rate > 0) || (products > 0 && !(peak > 0))) return null;
+    const memory = bytes / rate;
+    const compute = products > 0 ? products / peak : 0;
     const seconds = Math.max(memory, compute);
-    return seconds > 0 ? { ns: seconds * 1e9, bound: memory >= compute ? "memory" : "compute" } : null;
+    return seconds > 0 ? { ns: seconds * 1e9, bound: compute > memory ? "compute" : "memory" } : null;
   }
 
   // Launches of one kernel on one device may differ in size: rates are sums over sums, and so is the fraction of the roof.
@@ -33,19 +47,14 @@ const Stats = (() => {
     const dtype = Trace.string(trace, kernels.dtype[kernel]);
     let total = 0;
     for (const duration of durations) total += duration;
-    let [bytes, flops, least] = [0, 0, 0];
-    let bound = null;
-    let heaviest = 0;
+    let [bytes, flops, least, computing] = [0, 0, 0, 0];
     for (const [number, launches] of group.kernels) {
       const moved = kernels.read[number] + kernels.written[number];
       bytes += moved * launches;
       flops += kernels.flops[number] * launches;
-      const limit = roof(trace, device, moved, kernels.flops[number], dtype);
+      const limit = roof(trace, device, number);
       least = limit === null || least === null ? null : least + limit.ns * launches;
-      if (limit !== null && limit.ns * launches > heaviest) {
-        heaviest = limit.ns * launches;
-        bound = limit.bound;
-      }
+      if (limit?.bound === "compute") computing += limit.ns * launches;
     }
     const middle = quantile(durations, 0.5);
     const count = durations.length;
@@ -65,7 +74,9 @@ const Stats = (() => {
       rate: rate(bytes), flopRate: rate(flops),
       intensity: bytes > 0 && flops > 0 ? flops / bytes : null,
       roof: least !== null && total > 0 ? least / total : null,
-      bound,
+      bound: least === null || total === 0 ? null : 2 * computing > least ? "compute" : "memory",
+      limited: [...group.kernels.keys()].every((number) => kernels.roof[number] !== 0),
+      plans: [...group.plans.values()].sort((one, other) => one[0] - other[0] || one[1] - other[1]),
     };
   }
 
@@ -84,7 +95,7 @@ const Stats = (() => {
       let group = known.get(short);
       if (!group) {
         const key = `${names[kernel]} ${device}`;
-        group = groups.get(key) ?? { device, kernels: new Map(), durations: [], live: 0, peak: 0, queued: 0 };
+        group = groups.get(key) ?? { device, kernels: new Map(), durations: [], live: 0, peak: 0, queued: 0, plans: new Map() };
         groups.set(key, group);
         known.set(short, group);
       }
@@ -95,6 +106,8 @@ const Stats = (() => {
         group.live = Math.max(group.live, trace.launches.live[launch]);
         group.peak = Math.max(group.peak, trace.launches.peak[launch]);
         group.queued += Math.max(0, spans.start[row] - trace.launches.queued[launch]);
+        const [plan, step] = [trace.launches.plan[launch], trace.launches.step[launch]];
+        if (plan >= 0 && group.plans.size < 64) group.plans.set(plan * 65536 + step, [plan, step]);
       }
     }
     return [...groups.values()].map((group) => figures(trace, group)).sort((one, other) => other.total - one.total);

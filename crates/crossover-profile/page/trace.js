@@ -84,6 +84,7 @@ const Trace = (() => {
     count: [(value) => isWhole(value, LARGEST), "a whole number that is not negative"],
     time: [(value) => isWhole(value, LATEST), `a number that is not negative, whole and at most ${LATEST}`],
     row: [Number.isInteger, "a whole number"],
+    pair: [(value) => Array.isArray(value) && value.length === 2 && value.every(Number.isFinite), "two numbers"],
     object: [isObject, "an object"],
     list: [Array.isArray, "a list"],
   };
@@ -115,7 +116,8 @@ const Trace = (() => {
     let first = null;
     for (const [column, { type, limit, least = -1, missing }] of Object.entries(columns)) {
       // Files of earlier programs lack some columns.
-      const values = source[column] === undefined && missing !== undefined ? new Array(result.count).fill(missing) : source[column];
+      const isMissing = source[column] === undefined && missing !== undefined;
+      const values = isMissing ? new Array(result.count).fill(missing) : source[column];
       if (!Array.isArray(values)) fail(`The trace is damaged: ${name}.${column} should be a list, and is ${describe(values)}.`);
       if (first === null) {
         first = column;
@@ -126,7 +128,7 @@ const Trace = (() => {
             `${name}.${first} has ${Format.count(result.count)}.`,
         );
       }
-      result[column] = type === "list" ? values : typed(`${name}.${column}`, values, type, limit, least);
+      result[column] = type === "list" ? values : isMissing ? Float64Array.from(values) : typed(`${name}.${column}`, values, type, limit, least);
     }
     return result;
   }
@@ -185,6 +187,7 @@ const Trace = (() => {
       const where = `machine.devices[${number}].`;
       for (const name of ["name", "kind"]) member(device, name, "text", where, true);
       if (device.bandwidth !== null) member(device, "bandwidth", "number", where);
+      list(device, "bandwidths", "pair", where);
       const flops = member(device, "flops", "object", where) ?? {};
       for (const dtype of Object.keys(flops)) member(flops, dtype, "number", `${where}flops.`);
     });
@@ -212,12 +215,18 @@ const Trace = (() => {
     return advice;
   }
 
-  function predictions(lists) {
+  function predictions(lists, name) {
     lists.forEach((times, launch) => {
-      if (!Array.isArray(times)) fail(`The trace is damaged: launches.predicted[${launch}] should be a list, and is ${describe(times)}.`);
+      if (!Array.isArray(times)) fail(`The trace is damaged: launches.${name}[${launch}] should be a list, and is ${describe(times)}.`);
       const wrong = times.find((time) => !isWhole(time, LATEST));
-      if (wrong !== undefined) fail(`The trace is damaged: launches.predicted[${launch}] should be ${TYPES.time[1]}, and has ${describe(wrong)}.`);
+      if (wrong !== undefined) fail(`The trace is damaged: launches.${name}[${launch}] should be ${TYPES.time[1]}, and has ${describe(wrong)}.`);
     });
+  }
+
+  // What files of earlier programs do not say: fused kernels are bound by their bytes, of calls nobody knows.
+  function roofs({ form, roof }, strings) {
+    const fused = ["map", "row", "column"];
+    for (let row = 0; row < roof.length; row += 1) if (roof[row] < 0) roof[row] = fused.includes(strings[form[row]]) ? 1 : 0;
   }
 
   // Devices that share a name get their numbers, as src/distinct.rs gives them.
@@ -266,10 +275,13 @@ const Trace = (() => {
     const trace = {
       name: root.name ?? "unnamed", created: root.created, crossover: root.crossover, command: root.command,
       wall, dropped: root.dropped ?? 0, machine: host, devices, breakdown, strings, tracks, spans,
-      kernels: table(root, "kernels", { name: text_, form: text_, text: text_, read: size, written: size, flops: size, dtype: text_ }),
+      kernels: table(root, "kernels", { name: text_, form: text_, text: text_, read: size, written: size, flops: size, dtype: text_,
+        products: { ...size, missing: 0 }, roof: { type: "row", limit: 256, least: 0, missing: -1 } }),
       launches: table(root, "launches", {
         kernel: { type: "row", limit: count("kernels", "name"), least: 0 }, device, queued: time, reason: text_,
         predicted: { type: "list" }, moved: size, live: { ...size, missing: 0 }, peak: { ...size, missing: 0 },
+        plan: { type: "row", limit: 2 ** 31, missing: -1 }, step: { type: "row", limit: 2 ** 31, least: 0, missing: 0 },
+        moving: { type: "list", missing: [] },
       }),
       transfers: root.transfers === undefined ? null
         : table(root, "transfers", { span: { type: "row", limit: spans.count, least: 0 }, from: device, to: device }),
@@ -277,7 +289,9 @@ const Trace = (() => {
       events: table(root, "events", { time, kind: text_, text: text_ }),
       advice: adviceOf(root),
     };
-    predictions(trace.launches.predicted);
+    predictions(trace.launches.predicted, "predicted");
+    predictions(trace.launches.moving, "moving");
+    roofs(trace.kernels, strings);
     ordered("memory.time", trace.memory.time);
     spans.estimated = new Uint8Array(spans.count);
     const estimated = typed("estimated", member(root, "estimated", "list") ?? [], "row", spans.count, 0);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crossover_plan::duration;
 
-use crate::{Advice, Trace};
+use crate::{Advice, Bound, Trace};
 
 /// Shares of the wall time below which nothing is worth a word.
 const LEAST: f64 = 0.05;
@@ -207,15 +207,13 @@ fn replanned(trace: &Trace) -> Option<Advice> {
     )
 }
 
-/// What was lost to decisions that turned out wrong.
+/// What was lost to decisions that turned out wrong: as [`Trace::regret_ns`], without what is noise.
 fn regrets(trace: &Trace) -> Option<Advice> {
     let (mut lost, mut count, mut most) = (0u64, 0, None::<(u64, usize)>);
     for row in rows(trace, "k") {
-        let Ok(launch) = usize::try_from(trace.spans.launch[row]) else { continue };
-        let best = trace.launches.predicted[launch].iter().copied().filter(|&time| time > 0).min();
-        let Some(best) = best else { continue };
-        let regret = trace.spans.duration[row].saturating_sub(best.max(1) * 5 / 4);
-        if regret > 20_000 {
+        let Some(regret) = trace.regret_ns(row) else { continue };
+        // As the runtime's own counter: what another device would have taken is known no better.
+        if regret > 20_000 && regret > trace.spans.duration[row].saturating_sub(regret) / 4 {
             (lost, count) = (lost + regret, count + 1);
             most = most.max(Some((regret, row)));
         }
@@ -226,63 +224,43 @@ fn regrets(trace: &Trace) -> Option<Advice> {
         part,
         "kernels that another device may run faster".to_string(),
         format!(
-            "{count} kernels took longer than predicted for the best device, `{}` most of all",
+            "{count} kernels took {} longer than predicted for another device and the copies it needs, `{}` most of all",
+            duration(lost as f64),
             trace.name_of(row)
         ),
         "run `crossover calibrate` once on this machine; predictions that it measured are better than assumed ones",
     )
 }
 
-/// Launches of a kernel on a device.
-#[derive(Debug, Default)]
-struct Launched {
-    time: u64,
-    count: u64,
-    /// Nanoseconds that they need at least, if that is known of all.
-    roof: Option<f64>,
-    /// The longest one: its duration and its row.
-    slowest: (u64, usize),
-}
-
-/// Kernels that take much of the time and use little of the machine.
+/// Kernels that take much of the time and use little of the machine. Kernels without a roof are never among them.
 fn slow_kernels(trace: &Trace) -> Vec<Advice> {
-    // Launches of one kernel over arrays of several sizes count together.
-    let mut groups: HashMap<(u32, u32), Launched> = HashMap::new();
-    for row in rows(trace, "k") {
-        let (Ok(launch), Ok(kernel)) =
-            (usize::try_from(trace.spans.launch[row]), usize::try_from(trace.spans.kernel[row]))
-        else {
-            continue;
-        };
-        let device = trace.launches.device[launch];
-        let group = groups.entry((trace.kernels.name[kernel], device)).or_default();
-        let roof = trace.roof(kernel, device as usize);
-        group.time += trace.spans.duration[row];
-        group.count += 1;
-        group.roof = if group.count == 1 { roof } else { group.roof.zip(roof).map(|(a, b)| a + b) };
-        group.slowest = group.slowest.max((trace.spans.duration[row], row));
-    }
     let mut out = Vec::new();
-    for ((name, _), Launched { time, count, roof, slowest }) in groups {
-        let part = share(trace, time);
-        let Some(roof) = roof else { continue };
-        let reached = roof / time.max(1) as f64;
+    for kernel in trace.kernel_figures() {
+        let part = share(trace, kernel.time_ns);
+        let (Some(reached), Some(least)) = (kernel.fraction, kernel.least_ns) else { continue };
         if part < 0.1 || reached > 0.3 {
             continue;
         }
-        let line =
-            trace.place_of(slowest.1).map_or_else(String::new, |line| format!(", the slowest at {line}"));
+        let line = trace
+            .place_of(kernel.longest)
+            .map_or_else(String::new, |line| format!(", the slowest at {line}"));
+        let each = |time: f64| duration(time / kernel.launches as f64);
+        let what = match kernel.bound {
+            Some(Bound::Products) => "products",
+            _ => "bytes",
+        };
         out.push(Advice {
             share: part,
-            title: format!("`{}` at {} of what the device can", trace.string(name), percent(reached)),
+            title: format!("`{}` at {} of what the device can", kernel.name, percent(reached)),
             evidence: format!(
-                "{count} launches took {} each{line}; their bytes and operations need {}",
-                duration(time as f64 / count as f64),
-                duration(roof / count as f64)
+                "{} launches took {} each{line}; their {what} need {}",
+                kernel.launches,
+                each(kernel.time_ns as f64),
+                each(least)
             ),
             suggestion: "small launches leave most of a device idle, and strided operands waste its bandwidth: batch the former, copy the latter once"
                 .to_string(),
-            kernel: trace.spans.kernel[slowest.1],
+            kernel: trace.spans.kernel[kernel.longest],
         });
     }
     out.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.title.cmp(&b.title)));
@@ -290,22 +268,42 @@ fn slow_kernels(trace: &Trace) -> Vec<Advice> {
     out
 }
 
-impl Trace {
-    /// Nanoseconds that one launch of a kernel needs at least on a device, by its bytes and operations and the measured roofs.
-    pub(crate) fn roof(&self, kernel: usize, device: usize) -> Option<f64> {
-        let device = self.machine.devices.get(device)?;
-        let bytes = *self.kernels.read.get(kernel)? as f64 + *self.kernels.written.get(kernel)? as f64;
-        let memory = bytes / device.bandwidth? * 1e9;
-        let dtype = self.string(*self.kernels.dtype.get(kernel)?);
-        let flops = *self.kernels.flops.get(kernel)? as f64;
-        let rate = device.flops.get(dtype).or_else(|| device.flops.get("f32"))?;
-        Some(memory.max(flops / rate * 1e9))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A trace of one kernel, which ran for a millisecond on the host.
+    fn one(change: impl FnOnce(&mut Trace)) -> Trace {
+        let mut trace: Trace = Trace::from_json(include_str!("check/sample.json")).expect("it is whole");
+        (trace.wall_ns, trace.spans.duration[3], trace.launches.device[0]) = (1_000_000, 900_000, 0);
+        (trace.launches.predicted[0], trace.launches.moving[0]) = (vec![10_000, 500_000], vec![0, 150_000]);
+        change(&mut trace);
+        trace.advice.clear();
+        trace
+    }
+
+    #[test]
+    fn the_own_device_is_no_alternative_and_copies_count() {
+        let lost = |trace: &Trace| regrets(trace).map(|advice| advice.evidence);
+        // 900 against 500 and 150 of copies; the 10 of the host itself are nobody's alternative.
+        let evidence = lost(&one(|_| ())).expect("another would have been faster");
+        assert!(evidence.contains("took 250.0 µs longer"), "{evidence}");
+        assert_eq!(lost(&one(|trace| trace.launches.moving[0] = vec![0, 300_000])), None, "too little");
+        assert_eq!(
+            lost(&one(|trace| trace.launches.predicted[0] = vec![10_000, 0])),
+            None,
+            "no other can run it"
+        );
+        assert_eq!(lost(&one(|trace| trace.launches.moving[0].clear())), None, "nothing was compared");
+    }
+
+    #[test]
+    fn kernels_without_a_roof_are_not_called_slow() {
+        let slow = one(|_| ());
+        assert!(slow_kernels(&slow)[0].title.starts_with("`exp` at 0% of what the device can"));
+        assert!(slow_kernels(&one(|trace| trace.kernels.roof[0] = 0)).is_empty());
+        assert!(slow_kernels(&one(|trace| trace.machine.devices[0] = Default::default())).is_empty());
+    }
 
     #[test]
     fn a_round_trip_goes_as_it_comes() {

@@ -8,6 +8,8 @@ use crate::{Problem, Trace, table::check_rows};
 
 /// Nanoseconds that a browser can count, which is a hundred days.
 const MOST: u64 = (1 << 53) - 1;
+/// Plans, and kernels of a plan, that a browser can number.
+const PLANS: usize = 1 << 31;
 /// The letters of spans.
 const KINDS: [&str; 7] = ["s", "e", "k", "t", "c", "p", "w"];
 
@@ -50,10 +52,12 @@ impl Trace {
             return damaged(format!("it lasts {} ns, more than {MOST}", self.wall_ns));
         }
         let parts = self.breakdown.parts().map(|(_, part)| part);
-        let predicted: Vec<u64> = self.launches.predicted.iter().flatten().copied().collect();
+        let flat = |lists: &[Vec<u64>]| lists.iter().flatten().copied().collect::<Vec<u64>>();
+        let (predicted, moving) = (flat(&self.launches.predicted), flat(&self.launches.moving));
         for (what, times) in [
             ("a part of the breakdown", &parts[..]),
             ("a prediction", &predicted),
+            ("copies of a launch", &moving),
             ("the queueing of a launch", &self.launches.queued),
             ("a memory sample", &self.memory.time),
             ("an event", &self.events.time),
@@ -95,6 +99,8 @@ impl Trace {
             check_rows(what, wide(names), 0, strings)?;
         }
         check_rows("the kernel of a launch", wide(&self.launches.kernel), 0, self.kernels.len())?;
+        check_rows("the plan of a launch", self.launches.plan.clone(), -1, PLANS)?;
+        check_rows("the place of a launch in its plan", wide(&self.launches.step), 0, PLANS)?;
         check_rows("the device of a launch", wide(&self.launches.device), 0, devices)?;
         check_rows("the device of a memory sample", wide(&self.memory.device), 0, devices)?;
         check_rows("the span of a copy", wide(&self.transfers.span), 0, rows)?;

@@ -5,10 +5,10 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use crossover_array::Runtime;
+use crossover_array::{DType, Runtime};
 use crossover_plan::{Class, Width};
 use crossover_runtime::{
-    Device, Made,
+    Device, DeviceProfile,
     trace::{Kind, Seen, Span, Track as Recorded, Work},
 };
 
@@ -63,12 +63,14 @@ pub(crate) fn trace(name: &str, recording: &Seen, runtime: &Runtime) -> Trace {
         advice: Vec::new(),
     };
     let mut strings = Strings::default();
-    let mut kernels = HashMap::new();
+    let (mut kernels, mut plans) = (Known::default(), HashMap::new());
     for span in &recording.spans {
         let (kernel, launch) = match &span.work {
             Some(work) => {
                 let kernel = kernel(&mut trace, &mut strings, &mut kernels, span, work);
-                (i64::from(kernel), launched(&mut trace, &mut strings, kernel, span, work))
+                let count = plans.len() as i64;
+                let plan = *plans.entry(work.plan.0).or_insert(count);
+                (i64::from(kernel), launched(&mut trace, &mut strings, (kernel, plan), span, work))
             }
             None => (-1, -1),
         };
@@ -128,42 +130,60 @@ fn letter(kind: Kind) -> &'static str {
     }
 }
 
-/// What makes launches the same kernel.
-type KernelKey = (String, &'static str, u64, u64, u64, &'static str);
+/// Kernels by what makes launches the same: name, what it computes, form, type, and how much; and by where the first two are in memory, which is quicker, and alike
+/// for launches of one plan.
+#[derive(Default)]
+struct Known<'a> {
+    all: HashMap<(&'a str, &'a str, &'static str, &'static str, [u64; 4]), u32>,
+    near: HashMap<([*const u8; 2], [u64; 4]), u32>,
+}
 
-fn kernel(
+fn kernel<'a>(
     trace: &mut Trace,
     strings: &mut Strings,
-    known: &mut HashMap<KernelKey, u32>,
-    span: &Span,
-    work: &Work,
+    known: &mut Known<'a>,
+    span: &'a Span,
+    work: &'a Work,
 ) -> u32 {
-    let name = span.name.as_str();
-    let key = (name.to_string(), work.form, work.read, work.written, work.flops, work.dtype);
-    *known.entry(key).or_insert_with(|| {
+    let (name, text) = (span.name.as_str(), &*work.text);
+    let amounts = [work.read, work.written, work.flops, work.products];
+    let near = ([name.as_ptr(), text.as_ptr()], amounts);
+    if let Some(&kernel) = known.near.get(&near) {
+        return kernel;
+    }
+    let key = (name, text, work.form, work.dtype, amounts);
+    let kernel = *known.all.entry(key).or_insert_with(|| {
         let kernels = &mut trace.kernels;
         kernels.name.push(strings.number(name));
         kernels.form.push(strings.number(work.form));
-        kernels.text.push(strings.number(name));
+        kernels.text.push(strings.number(text));
         kernels.read.push(work.read);
         kernels.written.push(work.written);
         kernels.flops.push(work.flops);
         kernels.dtype.push(strings.number(work.dtype));
+        kernels.products.push(work.products);
+        kernels.roof.push(work.has_roof.into());
         kernels.len() as u32 - 1
-    })
+    });
+    known.near.insert(near, kernel);
+    kernel
 }
 
-fn launched(trace: &mut Trace, strings: &mut Strings, kernel: u32, span: &Span, work: &Work) -> i64 {
-    let (reason, predicted) = match &work.decision {
-        Some((decision, at)) => (
-            decision.why(*at).to_string(),
-            decision
-                .times_ns(*at)
-                .iter()
-                .map(|&time| if time.is_finite() { time as u64 } else { 0 })
-                .collect(),
-        ),
-        None => (String::new(), Vec::new()),
+fn launched(
+    trace: &mut Trace,
+    strings: &mut Strings,
+    (kernel, plan): (u32, i64),
+    span: &Span,
+    work: &Work,
+) -> i64 {
+    let whole = |times: &[f64]| -> Vec<u64> {
+        times.iter().map(|&time| if time.is_finite() { time as u64 } else { 0 }).collect()
+    };
+    let (reason, predicted, moving) = match &work.decision {
+        Some((decision, at)) => {
+            (decision.why(*at).to_string(), whole(decision.times_ns(*at)), whole(decision.moving_ns(*at)))
+        }
+        None => Default::default(),
     };
     let launches = &mut trace.launches;
     launches.kernel.push(kernel);
@@ -174,6 +194,9 @@ fn launched(trace: &mut Trace, strings: &mut Strings, kernel: u32, span: &Span, 
     launches.moved.push(work.moved);
     launches.live.push(work.live);
     launches.peak.push(work.peak);
+    launches.plan.push(plan);
+    launches.step.push(work.plan.1 as u32);
+    launches.moving.push(moving);
     launches.len() as i64 - 1
 }
 
@@ -190,34 +213,38 @@ fn described(track: &Recorded, runtime: &Runtime) -> Track {
 
 fn machine(runtime: &Runtime) -> Machine {
     let executor = runtime.executor();
-    let profile = executor.router().profile();
     let devices = executor.machine().devices().map(|device| {
         let backend = executor.machine().backend(device);
-        let known = profile.devices.get(device.0).filter(|_| profile.made != Made::Assumed);
-        let flops = known.map(|known| {
-            let rate = |width| known.rates.get(Class::Product, width) * 1e9;
-            [("f32", rate(Width::Single)), ("f64", rate(Width::Double))]
-                .map(|(n, r)| (n.to_string(), r))
-                .into()
-        });
         let kind = match device {
             Device::HOST => "cpu",
             _ if backend.name().starts_with("simulated") => "simulated",
             _ => "cuda",
         };
+        let asked =
+            device.0.checked_sub(1).map_or(crossover_array::Device::Cpu, crossover_array::Device::Cuda);
+        let known = runtime.measured(asked);
+        let points = known.iter().flat_map(|known| known.bandwidth.points());
         MachineDevice {
             name: backend.name().to_string(),
             kind: kind.to_string(),
-            bandwidth: known.map(|known| known.bandwidth.at(1e9) * 1e9),
-            flops: flops.unwrap_or_default(),
+            bandwidth: known.as_ref().map(|known| known.bandwidth.at(1e9) * 1e9),
+            bandwidths: points.map(|&(bytes, rate)| (bytes, rate * 1e9)).collect(),
+            flops: known.as_ref().map(products).unwrap_or_default(),
         }
     });
-    Machine {
-        cpu: processor(),
-        threads: std::thread::available_parallelism().map_or(1, usize::from),
-        memory: memory(),
-        devices: devices.collect(),
-    }
+    Machine { cpu: processor(), threads: runtime.threads(), memory: memory(), devices: devices.collect() }
+}
+
+/// Operations of matrix products per second, by dtype: of all whose rate is known, measured itself or as the measured one of `f32` makes it. Nobody measures those
+/// of whole numbers.
+fn products(known: &DeviceProfile) -> std::collections::BTreeMap<String, f64> {
+    let rate = |dtype: &DType| {
+        let width = Width::of(*dtype);
+        let is_known =
+            known.rates.is_measured(Class::Product, width) || dtype.is_float() || dtype.is_complex();
+        is_known.then(|| (dtype.name().to_string(), known.rates.get(Class::Product, width) * 1e9))
+    };
+    DType::ALL.iter().filter_map(rate).collect()
 }
 
 /// The processor's name, where the system tells it.

@@ -24,6 +24,7 @@ mod breakdown;
 mod check;
 mod distinct;
 pub mod export;
+mod figures;
 mod gather;
 pub mod metrics;
 pub mod page;
@@ -35,6 +36,7 @@ mod trace;
 
 pub use breakdown::{Breakdown, Overlap};
 pub use crossover_runtime::trace::{Scope, scope};
+pub use figures::{Bound, KernelFigures};
 pub use problem::Problem;
 pub use session::{Session, profile};
 pub use table::{Events, Kernels, Launches, Memory, Spans, Transfers};

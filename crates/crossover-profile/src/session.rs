@@ -49,7 +49,8 @@ impl Session {
         Session::new(name.into(), trace::Session::begin_timing_everything)
     }
 
-    /// Ends, and gives what was seen.
+    /// Ends, and gives what was seen: some hundred nanoseconds per span. The first session on a machine without a GPU also measures its processor, once, in about a quarter
+    /// of a second, so that kernels have a roof; see [`Runtime::measured`].
     pub fn end(self) -> Trace {
         gather::trace(&self.name, &self.inner.end(), &Runtime::current())
     }

@@ -1,6 +1,6 @@
 //! A trace as a person reads it in a terminal.
 
-use std::{collections::HashMap, fmt::Write as _};
+use std::fmt::Write as _;
 
 use crossover_plan::duration;
 
@@ -8,18 +8,6 @@ use crate::Trace;
 
 /// Kernels shown at most.
 const SHOWN: usize = 12;
-
-/// All launches of a kernel on a device.
-#[derive(Debug, Default)]
-struct Total {
-    time: u64,
-    count: u64,
-    bytes: u64,
-    /// Nanoseconds between the host's request and the start.
-    queued: u64,
-    live: u64,
-    peak: u64,
-}
 
 impl Trace {
     /// Wall time, where it went, the kernels that took most of it, and what to do.
@@ -72,43 +60,35 @@ impl Trace {
     }
 
     fn write_kernels(&self, out: &mut String) {
-        // Launches over arrays of several sizes are the same kernel.
-        let mut totals: HashMap<(u32, u32), Total> = HashMap::new();
-        for row in (0..self.spans.len()).filter(|&row| self.spans.kind[row] == "k") {
-            let Ok(launch) = usize::try_from(self.spans.launch[row]) else { continue };
-            let total = totals.entry((self.spans.name[row], self.launches.device[launch])).or_default();
-            total.time = total.time.saturating_add(self.spans.duration[row]);
-            total.count += 1;
-            total.bytes = total.bytes.saturating_add(self.spans.bytes[row]);
-            let queued = self.spans.start[row].saturating_sub(self.launches.queued[launch]);
-            total.queued = total.queued.saturating_add(queued);
-            total.live = total.live.max(self.launches.live[launch]);
-            total.peak = total.peak.max(self.launches.peak[launch]);
-        }
-        if totals.is_empty() {
+        let rows = self.kernel_figures();
+        if rows.is_empty() {
             return;
         }
-        let mut rows: Vec<_> = totals.into_iter().collect();
-        rows.sort_by_key(|(key, total)| (std::cmp::Reverse(total.time), *key));
         let _ = writeln!(
             out,
-            "\n  {:>5}  {:>9}  {:>9}  {:>9}  {:>7}  {:>9}  {:>9}  kernel",
-            "times", "in all", "each", "queued", "GB/s", "live MB", "peak MB"
+            "\n  {:>5}  {:>9}  {:>9}  {:>9}  {:>7}  {:>8}  {:>7}  {:>9}  {:>9}  kernel",
+            "times", "in all", "each", "queued", "GB/s", "GFLOP/s", "of roof", "live MB", "peak MB"
         );
-        for ((name, device), total) in rows.iter().take(SHOWN) {
-            let count = total.count;
-            let each = |time: u64| duration(time as f64 / count as f64);
-            let place = self.machine.devices.get(*device as usize).map_or("", |device| device.name.as_str());
+        for row in rows.iter().take(SHOWN) {
+            let each = |time: u64| duration(time as f64 / row.launches as f64);
+            let place =
+                self.machine.devices.get(row.device as usize).map_or("", |device| device.name.as_str());
+            let giga =
+                |rate: Option<f64>| rate.map_or_else(|| "-".to_string(), |rate| format!("{:.1}", rate / 1e9));
+            let share =
+                row.fraction.map_or_else(|| "-".to_string(), |share| format!("{:.0}%", 100.0 * share));
             let _ = writeln!(
                 out,
-                "  {count:>5}  {:>9}  {:>9}  {:>9}  {:>7.1}  {:>9.2}  {:>9.2}  {} on {place}",
-                duration(total.time as f64),
-                each(total.time),
-                each(total.queued),
-                total.bytes as f64 / total.time.max(1) as f64,
-                total.live as f64 / 1e6,
-                total.peak as f64 / 1e6,
-                self.string(*name)
+                "  {:>5}  {:>9}  {:>9}  {:>9}  {:>7}  {:>8}  {share:>7}  {:>9.2}  {:>9.2}  {} on {place}",
+                row.launches,
+                duration(row.time_ns as f64),
+                each(row.time_ns),
+                each(row.queued_ns),
+                giga(row.bytes_per_second),
+                giga(row.flops_per_second),
+                row.live as f64 / 1e6,
+                row.peak as f64 / 1e6,
+                row.name
             );
         }
         if rows.len() > SHOWN {

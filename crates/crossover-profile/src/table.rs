@@ -84,6 +84,12 @@ table! {
         flops: u64,
         /// Number of a string.
         dtype: u32,
+        /// Operations of matrix products among those.
+        #[serde(default)]
+        products: u64,
+        /// 1 where bytes and products are all that bounds it, 0 where it has other limits.
+        #[serde(default)]
+        roof: u8,
     }
 }
 
@@ -108,6 +114,15 @@ table! {
         /// The most that had been live there until then.
         #[serde(default)]
         peak: u64,
+        /// Number of its plan, or −1.
+        #[serde(default)]
+        plan: i64,
+        /// Which kernel of its plan it is, from 0.
+        #[serde(default)]
+        step: u32,
+        /// Nanoseconds of the copies that it would need on each device; empty where devices were not compared.
+        #[serde(default)]
+        moving: Vec<u64>,
     }
 }
 

@@ -87,7 +87,10 @@ pub struct MachineDevice {
     /// Bytes per second that it was measured to move, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<f64>,
-    /// Operations per second that it was measured to do, by dtype.
+    /// The same by working set: bytes, and bytes per second, by rising size.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bandwidths: Vec<(f64, f64)>,
+    /// Operations of matrix products per second that it was measured to do, by dtype.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub flops: BTreeMap<String, f64>,
 }
@@ -157,6 +160,13 @@ impl Trace {
     /// The name of a span.
     pub fn name_of(&self, span: usize) -> &str {
         self.spans.name.get(span).map_or("", |&name| self.string(name))
+    }
+
+    /// For each span, whether nobody timed it.
+    pub(crate) fn estimated_rows(&self) -> Vec<bool> {
+        let mut out = vec![false; self.spans.len()];
+        self.estimated.iter().for_each(|&row| out[row as usize] = true);
+        out
     }
 
     /// How much of the copying happened while kernels ran.
@@ -253,6 +263,27 @@ impl Trace {
             if column.is_empty() {
                 column.resize(launches, 0);
             }
+        }
+        let columns = &mut self.launches;
+        if columns.plan.is_empty() {
+            columns.plan.resize(launches, -1);
+        }
+        if columns.step.is_empty() {
+            columns.step.resize(launches, 0);
+        }
+        if columns.moving.is_empty() {
+            columns.moving.resize(launches, Vec::new());
+        }
+        // What bounds calls they did not say.
+        if self.kernels.roof.is_empty() {
+            let forms = self.kernels.form.iter().map(|&form| self.strings.get(form as usize));
+            let fused = |form: Option<&String>| {
+                form.is_some_and(|form| matches!(form.as_str(), "map" | "row" | "column"))
+            };
+            self.kernels.roof = forms.map(|form| u8::from(fused(form))).collect();
+        }
+        if self.kernels.products.is_empty() {
+            self.kernels.products.resize(self.kernels.len(), 0);
         }
     }
 
@@ -438,12 +469,23 @@ mod tests {
     fn files_of_earlier_programs_are_read() {
         let trace = sample();
         let mut old: serde_json::Value = serde_json::from_str(&trace.to_json()).expect("it is JSON");
-        for (table, column) in [("spans", "place"), ("launches", "live"), ("launches", "peak")] {
+        let columns = [
+            ("spans", "place"),
+            ("launches", "live"),
+            ("launches", "peak"),
+            ("launches", "plan"),
+            ("launches", "step"),
+            ("launches", "moving"),
+            ("kernels", "products"),
+            ("kernels", "roof"),
+        ];
+        for (table, column) in columns {
             old[table].as_object_mut().expect("a table").remove(column);
         }
         let read = Trace::from_json(&old.to_string()).expect("columns may be missing");
         assert!(read.spans.place.iter().all(|&place| place == -1));
         assert_eq!((read.launches.live.len(), read.launches.peak[0]), (trace.launches.len(), 0));
+        assert_eq!((read.launches.plan[0], read.kernels.roof[0]), (-1, 1), "a fused kernel has a roof");
     }
 
     #[test]

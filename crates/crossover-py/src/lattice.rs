@@ -5,7 +5,7 @@ use crossover::{
     lattice::{self, Error, Lattice, Method, Obstacles, Search},
 };
 use pyo3::{
-    exceptions::{PyIndexError, PyValueError},
+    exceptions::{PyIndexError, PyMemoryError, PyValueError},
     prelude::*,
     types::PyDict,
 };
@@ -20,6 +20,7 @@ use crate::{
 fn wrong(error: &Error) -> PyErr {
     match error {
         Error::Array(error) => raise(error),
+        Error::Path { .. } => PyMemoryError::new_err(error.to_string()),
         Error::Vertex { .. } => PyIndexError::new_err(error.to_string()),
         _ => PyValueError::new_err(error.to_string()),
     }
@@ -258,6 +259,9 @@ impl PyLattice {
     }
 
     /// Distances of all vertices from the nearest source, `int32` of the lattice's shape; -1 where there is no way.
+    ///
+    /// They are searched by the CPU whatever `with crossover.device(…)` says, which is faster around obstacles. With `relax=True` they are an
+    /// array like any other, computed where the block says: a formula where nothing is in the way, and else rounds of a kernel.
     #[pyo3(signature = (sources, *, obstacles=None, relax=false))]
     fn distance_field(
         &self,

@@ -125,7 +125,8 @@ impl Executor {
         }
         self.stats().launched();
         if let Some(when) = when {
-            let started = Started { start, launch, device, decision: None, moved: 0 };
+            let started =
+                Started { start, launch, plan: (prepared.number(), 0), device, decision: None, moved: 0 };
             spans::kernel(machine, started, std::iter::once(when));
         }
         machine.tell(device);

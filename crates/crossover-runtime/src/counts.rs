@@ -48,7 +48,7 @@ pub struct Counts {
     pub parts: u64,
     /// Nanoseconds of kernels that were timed after a choice between devices.
     pub judged: u64,
-    /// Nanoseconds of those beyond what was predicted for the best device, where that is more than a quarter and 20 µs.
+    /// Nanoseconds of those beyond what was predicted for the best other device, copies included, where that is more than a quarter and 20 µs.
     pub regret: u64,
     /// What was done to make room on devices.
     pub reclaimed: Reclaimed,
@@ -146,7 +146,7 @@ impl Stats {
         add(&self.decisions[decision.device(at).0][decision.why(at).index()], 1);
     }
 
-    /// A kernel took so long: counts what lies beyond the prediction for the best device. Runs that are there to learn are not
+    /// A kernel took so long: counts what lies beyond the prediction for the best other device. Runs that are there to learn are not
     /// judged: they are meant to be slower.
     pub fn judge(&self, decision: &Decision, at: usize, took: Duration) {
         /// Differences below it are noise of the clock and of other programs.
@@ -154,14 +154,10 @@ impl Stats {
         if decision.is_trial() {
             return;
         }
-        let times = decision.times_ns(at).iter().copied().filter(|time| time.is_finite() && *time > 0.0);
-        if times.clone().count() < 2 {
-            return;
-        }
-        let (best, took) = (times.fold(f64::INFINITY, f64::min), took.as_nanos() as f64);
+        let took = took.as_nanos() as f64;
+        let Some(lost) = decision.regret_ns(at, took) else { return };
         add(&self.judged, took as u64);
-        let lost = took - best;
-        if lost > LEAST && lost > best / 4.0 {
+        if lost > LEAST && lost > (took - lost) / 4.0 {
             add(&self.regret, lost as u64);
         }
     }

@@ -129,6 +129,8 @@ pub struct Decision {
     times: Vec<f64>,
     /// Nanoseconds of copies before each kernel; the last entry is the host's wait for results.
     copies: Vec<f64>,
+    /// Nanoseconds of copies that each kernel would need on each device, were it alone to run there; empty where nobody asked.
+    moving: Vec<f64>,
     why: Vec<Why>,
     count: usize,
     /// Whether it is a trial of the whole plan, whose kernels are not timed.
@@ -145,6 +147,7 @@ impl Decision {
         pinned: impl Fn(usize) -> bool,
     ) -> Decision {
         let copies = problem.copies(&best.devices);
+        let moving = problem.moving(&best.devices);
         let reason = |at: usize| {
             if pinned(at) {
                 Why::Pinned
@@ -159,6 +162,7 @@ impl Decision {
             total: best.total,
             times,
             copies,
+            moving,
             why,
             count: problem.devices,
             whole: false,
@@ -186,7 +190,7 @@ impl Decision {
         let devices: SmallVec<[u8; 16]> = smallvec::smallvec![device.0 as u8; kernels];
         let total = (0..kernels).map(|at| times[at * count + device.0]).sum();
         let (copies, why) = (vec![0.0; kernels + 1], vec![why; kernels]);
-        Decision { epoch: 0, devices, total, times, copies, why, count, whole: false }
+        Decision { epoch: 0, devices, total, times, copies, moving: Vec::new(), why, count, whole: false }
     }
 
     /// Whether it is made to learn how long kernels take.
@@ -228,6 +232,23 @@ impl Decision {
     /// Predicted nanoseconds of the copies before a kernel; at the number of kernels, those of results the host wants.
     pub fn copies_ns(&self, at: usize) -> f64 {
         self.copies[at]
+    }
+
+    /// Predicted nanoseconds of the copies that a kernel needs on each device, the host first, the others staying where they are: of its operands, and of its
+    /// results to where they are wanted. Empty where no devices were compared.
+    pub fn moving_ns(&self, at: usize) -> &[f64] {
+        self.moving.get(at * self.count..(at + 1) * self.count).unwrap_or_default()
+    }
+
+    /// What a kernel that took so many nanoseconds lost against the best prediction for another device, copies included on both sides; `None` where there was
+    /// no other.
+    pub fn regret_ns(&self, at: usize, took: f64) -> Option<f64> {
+        let (here, moving) = (self.device(at).0, self.moving_ns(at));
+        let whole = |(&time, &copies): (&f64, &f64)| time + copies;
+        let all = self.times_ns(at).iter().zip(moving).map(whole).enumerate();
+        let others = all.filter(|&(device, whole)| device != here && whole.is_finite() && whole > 0.0);
+        let best = others.map(|(_, whole)| whole).min_by(f64::total_cmp)?;
+        Some((took + moving[here] - best).max(0.0))
     }
 
     /// Why a kernel runs where it does.

@@ -118,7 +118,9 @@ impl Executor {
         self.stats().split(parts);
         tracing::debug!(target: "crossover::memory", kernel = %launch.name, parts, "ran in parts");
         if trace::is_on() {
-            let started = Started { start, launch, device, decision: None, moved: 0 };
+            let at = prepared.plan().launches.iter().position(|known| std::ptr::eq(known, launch));
+            let plan = (prepared.number(), at.unwrap_or(0));
+            let started = Started { start, launch, plan, device, decision: None, moved: 0 };
             let parts = timings.into_iter().map(|timing| timing.map_or(When::Over, When::Timed));
             spans::kernel(machine, started, parts);
         }

@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc, OnceLock,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use crossover_plan::{Launch, Plan, Role, kernel::Kernel};
@@ -51,6 +51,8 @@ impl Alone {
 /// A plan with the kernels that backends have made ready so far.
 pub struct Prepared {
     plan: Plan,
+    /// No other plan of the process has it.
+    number: u64,
     alone: Option<Alone>,
     /// One per launch.
     slots: Vec<PerDevice>,
@@ -81,8 +83,10 @@ impl Prepared {
         let is_small = router::is_small(&plan, small);
         let (replay, detailed, told) = (Replay::default(), Detailed::default(), Told::default());
         let alone = Alone::of(&plan);
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         Prepared {
             plan,
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
             alone,
             slots,
             begun,
@@ -110,6 +114,11 @@ impl Prepared {
     /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// The number of the plan in this process.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 
     /// What there is to know about a plan of one kernel.

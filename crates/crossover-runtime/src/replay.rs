@@ -247,8 +247,8 @@ impl Executor {
     /// Tells sessions about the kernels of a chain that was queued since a moment.
     fn record(&self, start: Moment, device: Device, course: &Course, chain: &Chain, prepared: &Prepared) {
         let described = |link: &Link| {
-            let launch = &prepared.plan().launches[link.at];
-            if link.folded { spans::folded(launch, link.at) } else { spans::described(launch, link.at) }
+            let (launch, plan) = (&prepared.plan().launches[link.at], (prepared.number(), link.at));
+            if link.folded { spans::folded(launch, plan) } else { spans::described(launch, plan) }
         };
         let first = chain.told.number(|| chain.links.iter().map(described).collect());
         trace::chain(start, first, device, spans::held(self.machine(), device), course.decision.clone());

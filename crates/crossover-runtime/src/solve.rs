@@ -161,6 +161,39 @@ impl Problem<'_> {
         out
     }
 
+    /// Nanoseconds of copies that each kernel would need on each device if the others stay where an assignment has them: for its operands, for its results
+    /// where those are read on, and to the host if it wants them. At `i * devices + d`; empty where there is one device.
+    pub fn moving(&self, devices: &[u8]) -> Vec<f64> {
+        if self.devices < 2 {
+            return Vec::new();
+        }
+        let mut is_read = vec![false; self.bytes.len()];
+        self.nodes.iter().flat_map(|node| &node.reads).for_each(|&b| is_read[b as usize] = true);
+        let mut walk = Walk::new(self);
+        let mut out = Vec::with_capacity(devices.len() * self.devices);
+        for (at, &here) in devices.iter().enumerate() {
+            let (node, here) = (&self.nodes[at], here as usize);
+            for device in 0..self.devices {
+                let (valid, taken, cost) = (walk.valid.clone(), walk.taken.clone(), walk.cost);
+                for &buffer in node.reads.iter().chain(&node.writes) {
+                    walk.bring(buffer, device);
+                }
+                let arriving = walk.cost - cost;
+                (walk.valid, walk.taken, walk.cost) = (valid, taken, cost);
+                let leaving = |&b: &u32| {
+                    let link = |d: usize| self.moves[b as usize * self.devices + d];
+                    let is_elsewhere = device != here && is_read[b as usize];
+                    let is_fetched = device != 0 && (self.wanted.contains(&b) || is_elsewhere);
+                    let down = if is_fetched { link(device).1 } else { 0.0 };
+                    down + if is_elsewhere && here != 0 { link(here).0 } else { 0.0 }
+                };
+                out.push(arriving + node.writes.iter().map(leaving).sum::<f64>());
+            }
+            walk.step(at, here);
+        }
+        out
+    }
+
     /// A good assignment: the best one, if there are few kernels.
     pub fn solve(&self) -> Assignment {
         if self.nodes.len() <= EXACT { self.exact(self.simple()).0 } else { self.heuristic() }
@@ -417,6 +450,37 @@ mod tests {
             let want = enumerated(&problem);
             assert!((best.total - want).abs() < 1e-6, "seed {seed}: {} instead of {want}", best.total);
         }
+    }
+
+    #[test]
+    fn copies_elsewhere_are_those_of_the_kernel_alone() {
+        // A kernel on what the host has, whose result the host wants; links cost 10 up and 7 down.
+        let node =
+            Node { reads: [0].into_iter().collect(), writes: [1].into_iter().collect(), ..Node::default() };
+        let (nodes, moves) = ([node], [(0.0, 0.0), (10.0, 7.0), (0.0, 0.0), (10.0, 7.0)]);
+        let problem = Problem {
+            nodes: &nodes,
+            devices: 2,
+            times: &[50.0, 20.0],
+            moves: &moves,
+            bytes: &[8, 8],
+            valid: &[1, 0],
+            wanted: &[1],
+            copied: false,
+            free: &ROOM,
+            spill: &SPILL,
+        };
+        assert_eq!(problem.moving(&[0]), [0.0, 17.0]);
+        assert_eq!(problem.moving(&[1]), [0.0, 17.0], "of one kernel it is the same wherever it runs");
+        let decision = |device: u8| {
+            let best = Assignment { devices: [device].into_iter().collect(), total: 0.0 };
+            crate::Decision::new(0, &problem, best, problem.times.to_vec(), None, |_| false)
+        };
+        // 45 on the host, where 50 were predicted: elsewhere 20 and 17 of copies.
+        assert_eq!(decision(0).regret_ns(0, 45.0), Some(8.0));
+        assert_eq!(decision(0).regret_ns(0, 30.0), Some(0.0), "quick enough");
+        // 60 there and 17 of copies, against 50 on the host.
+        assert_eq!(decision(1).regret_ns(0, 60.0), Some(27.0));
     }
 
     #[test]

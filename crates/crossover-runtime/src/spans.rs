@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use crossover_plan::{
-    Launch, Plan,
+    Class, Launch, Plan, Work,
     kernel::{Kernel, Kind},
 };
 
@@ -20,9 +20,11 @@ pub(crate) struct Started<'a> {
     /// When the host asked for it.
     pub start: Moment,
     pub launch: &'a Launch,
+    /// The number of its plan, and which kernel of that it is.
+    pub plan: (u64, usize),
     pub device: Device,
-    /// Why there, and which kernel of its plan it is.
-    pub decision: Option<(Arc<Decision>, usize)>,
+    /// Why there.
+    pub decision: Option<Arc<Decision>>,
     /// Bytes that had to be copied for it first.
     pub moved: u64,
 }
@@ -77,7 +79,7 @@ pub(crate) fn alone(machine: &Machine, prepared: &Prepared, start: Moment, begun
 /// The number of a plan's first kernel.
 #[inline]
 fn first(prepared: &Prepared) -> Option<Number> {
-    prepared.told().number(|| of_plan(prepared.plan()))
+    prepared.told().number(|| of_plan(prepared))
 }
 
 /// Records a kernel of a plan; by its place there, or, if it does the work of two, that of the first.
@@ -99,9 +101,8 @@ pub(crate) fn launched(
 
 /// Records a kernel that ran whole, or in so many parts of equal size, each with its own times.
 pub(crate) fn kernel(machine: &Machine, started: Started<'_>, parts: impl ExactSizeIterator<Item = When>) {
-    let Started { start, launch, device, decision, moved } = started;
-    let (decision, at) = decision.unzip();
-    let number = trace::once(described(launch, at.unwrap_or(0)));
+    let Started { start, launch, plan, device, decision, moved } = started;
+    let number = trace::once(described(launch, plan));
     let (held, count) = (held(machine, device), parts.len() as u64);
     for when in parts {
         let end = when.end(start);
@@ -119,19 +120,19 @@ pub(crate) fn held(machine: &Machine, device: Device) -> Held {
 }
 
 /// The kernels of a plan, and behind them those that do the work of one of them and the next.
-fn of_plan(plan: &Plan) -> Vec<Described> {
-    let numbered = || plan.launches.iter().enumerate();
-    let own = numbered().map(|(at, launch)| described(launch, at));
-    own.chain(numbered().map(|(at, launch)| folded(launch, at))).collect()
+fn of_plan(prepared: &Prepared) -> Vec<Described> {
+    let numbered = || prepared.plan().launches.iter().enumerate();
+    let own = numbered().map(|(at, launch)| described(launch, (prepared.number(), at)));
+    own.chain(numbered().map(|(at, launch)| folded(launch, (prepared.number(), at)))).collect()
 }
 
 /// What does the work of a launch and the next; the launch, if nothing does.
-pub(crate) fn folded(launch: &Launch, at: usize) -> Described {
-    described(launch.fold.as_ref().map_or(launch, |fold| &fold.launch), at)
+pub(crate) fn folded(launch: &Launch, plan: (u64, usize)) -> Described {
+    described(launch.fold.as_ref().map_or(launch, |fold| &fold.launch), plan)
 }
 
-/// What is known about a launch of a plan before it runs.
-pub(crate) fn described(launch: &Launch, at: usize) -> Described {
+/// What is known about a launch of a plan, by the plan's number and its place there, before it runs.
+pub(crate) fn described(launch: &Launch, (plan, at): (u64, usize)) -> Described {
     let (form, dtype) = match &launch.kernel {
         Kernel::Fused(fused) => {
             (form(fused.kind), fused.stores.first().map_or("", |store| store.dtype.name()))
@@ -140,8 +141,22 @@ pub(crate) fn described(launch: &Launch, at: usize) -> Described {
         Kernel::Call(call) => ("call", call.dtype.name()),
     };
     let cost = launch.cost;
-    let (name, read, written, flops) = (launch.name.as_str().into(), cost.read, cost.written, cost.flops);
-    Described { name, at, form, dtype, read, written, flops }
+    // How operands overlap changes bytes only, which the plan has counted.
+    let work = Work::of(&launch.kernel, &[]);
+    let products = work.terms.iter().filter(|term| term.class == Class::Product).map(|term| term.count).sum();
+    Described {
+        name: launch.name.as_str().into(),
+        text: launch.text().into(),
+        plan,
+        at,
+        form,
+        dtype,
+        read: cost.read,
+        written: cost.written,
+        flops: cost.flops,
+        products,
+        has_roof: work.has_roof(),
+    }
 }
 
 /// Nanoseconds that a kernel costs the host beside its events where a plan would otherwise be one launch.

@@ -154,12 +154,12 @@ impl Executor {
             }
         };
         if !made.timings.is_empty() {
-            let decision = decided.clone().map(|decision| (decision, 0));
             let started = Started {
                 start,
                 launch,
+                plan: (prepared.number(), 0),
                 device,
-                decision,
+                decision: decided.clone(),
                 moved: from.iter().map(|part| part.len() as u64).sum(),
             };
             spans::kernel(self.machine(), started, made.timings.into_iter().map(When::Timed));

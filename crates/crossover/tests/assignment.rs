@@ -122,6 +122,13 @@ fn items_go_to_their_place_in_the_room_that_was_reserved() {
             assert_eq!(found[0].as_ref().unwrap().name, name);
             assert_eq!(sim.peer_copies(), copies + 1, "one row is written on the device");
         }
+        let used = sim.used();
+        let on_the_host = with_device(Device::Cpu, || ItemMemory::with_capacity(1000, space.clone()));
+        assert_eq!(
+            (sim.used(), on_the_host.capacity()),
+            (used, 1000),
+            "none is taken where the CPU is asked for"
+        );
         memory.remove("a").unwrap();
         assert_eq!(memory.query(&space.named("c").unwrap(), 0.9).unwrap()[0].as_ref().unwrap().name, "c");
         assert!(memory.query(&space.named("a").unwrap(), 0.9).unwrap()[0].is_none());

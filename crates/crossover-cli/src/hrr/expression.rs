@@ -1,12 +1,24 @@
 //! Expressions of names: `a*b` binds, `a/b` unbinds, `a+b` superposes.
+//!
+//! Brackets are read by recursion, so that their depth is limited; so are operands, each of which is a vector.
 
 use anyhow::{Result, bail};
 use crossover::{Array, hrr::ItemMemory};
 
+/// Brackets within one another at most.
+const DEPTH: usize = 100;
+
+/// Names at most.
+const NAMES: usize = 10_000;
+
 /// The vector of an expression over the items of a memory.
 pub fn evaluate(text: &str, memory: &ItemMemory) -> Result<Array> {
     let tokens = tokens(text)?;
-    let mut reader = Reader { tokens: &tokens, at: 0, memory };
+    let names = tokens.iter().filter(|token| matches!(token, Token::Name(_))).count();
+    if names > NAMES {
+        bail!("the expression has {names} names, and {NAMES} at most are read; add its parts as items");
+    }
+    let mut reader = Reader { tokens: &tokens, at: 0, depth: 0, memory };
     let value = reader.sum()?;
     match reader.peek() {
         None => Ok(value),
@@ -57,6 +69,8 @@ fn tokens(text: &str) -> Result<Vec<Token>> {
 struct Reader<'a> {
     tokens: &'a [Token],
     at: usize,
+    /// Brackets that are open.
+    depth: usize,
     memory: &'a ItemMemory,
 }
 
@@ -97,7 +111,14 @@ impl Reader<'_> {
 
     fn one(&mut self) -> Result<Array> {
         if self.takes('(') {
+            self.depth += 1;
+            if self.depth > DEPTH {
+                bail!(
+                    "more than {DEPTH} brackets are within one another; leave out those that change nothing"
+                );
+            }
             let value = self.sum()?;
+            self.depth -= 1;
             if !self.takes(')') {
                 bail!("a bracket is not closed");
             }
@@ -133,6 +154,15 @@ mod tests {
         let sum = space.superpose(&Array::stack(&[&item("a"), &xor], 0)).unwrap();
         assert_eq!(value("a+a*b*\"c d\""), value("a + (a*b*\"c d\")"));
         assert_ne!(value("a+a*b"), sum.to_vec::<bool>().unwrap());
+        let nested = |depth: usize| format!("{}a{}", "(".repeat(depth), ")".repeat(depth));
+        assert_eq!(value(&nested(DEPTH)), item("a").to_vec::<bool>().unwrap());
+        assert_eq!(value(&["(a)"; 300].join("/")), value("a*a"), "brackets beside one another");
+        for deep in [DEPTH + 1, 60_000] {
+            let error = evaluate(&nested(deep), &memory).unwrap_err().to_string();
+            assert!(error.contains("100 brackets"), "{error}");
+        }
+        let error = evaluate(&["a"; 10_001].join("*"), &memory).unwrap_err().to_string();
+        assert!(error.contains("10001 names"), "{error}");
         for wrong in ["", "a +", "(a", "a b", "nobody", "*a", "a)", "\"c d", "a\"", "\""] {
             assert!(evaluate(wrong, &memory).is_err(), "{wrong}");
         }

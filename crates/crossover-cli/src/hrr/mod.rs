@@ -1,6 +1,7 @@
 //! `crossover hrr`: memories of named vectors on disk.
 
 mod expression;
+mod pairs;
 
 use std::{
     fmt::Write as _,
@@ -11,7 +12,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use crossover::{
     Array, DType,
-    hrr::{ItemMemory, Model, Space, Store},
+    hrr::{Error, ItemMemory, Model, Space, Store},
     io,
 };
 use serde::Serialize;
@@ -20,7 +21,7 @@ use crate::{report, units};
 
 /// Keep named vectors, ask them, verify them.
 ///
-/// A memory is a folder of items. Every name has a vector of its own, which follows from the name, so that it is the same on every machine. Vectors are
+/// A memory is a folder of items, or of pairs of items in one vector. Every name has a vector of its own, which follows from the name, so that it is the same on every machine. Vectors are
 /// combined by `*` (bind), `/` (unbind), `+` (superpose) and looked up again: a query answers with the items that its result resembles.
 /// Every byte of a memory is covered by a hash; `verify` says what is damaged and where.
 #[derive(clap::Args)]
@@ -41,6 +42,8 @@ Examples:
   # What is to Mexico as the dollar is to the USA?
   crossover hrr query words --top 3 \\
     '(capital*\"Mexico City\" + money*peso) / ((capital*Washington + money*dollar) / dollar)'
+  crossover hrr store capitals words USA Washington Mexico 'Mexico City'
+  crossover hrr recall capitals words Mexico
   crossover hrr verify words
   crossover hrr export words words.safetensors
 
@@ -82,7 +85,30 @@ enum Action {
         #[arg(long, default_value_t = 1)]
         top: usize,
         /// Items that are less alike are not named
-        #[arg(long, default_value_t = 0.1)]
+        #[arg(long, default_value_t = 0.1, allow_negative_numbers = true)]
+        threshold: f64,
+    },
+    /// Store pairs of items in one vector of fixed size
+    Store {
+        /// The folder of the pairs; made if it does not exist
+        folder: PathBuf,
+        /// The folder of the items
+        items: PathBuf,
+        /// A key and its value, as often as there are pairs
+        #[arg(required = true, num_args = 2..)]
+        pairs: Vec<String>,
+    },
+    /// Say what was stored with keys
+    Recall {
+        /// The folder of the pairs
+        folder: PathBuf,
+        /// The folder of the items
+        items: PathBuf,
+        /// The keys
+        #[arg(required = true)]
+        keys: Vec<String>,
+        /// Items that are less alike are not named
+        #[arg(long, default_value_t = 0.1, allow_negative_numbers = true)]
         threshold: f64,
     },
     /// Look at every byte and say what is damaged
@@ -168,6 +194,10 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             let matches = known.map(|n| Found { name: n.name, similarity: n.similarity }).collect();
             answer(Answer { expression: expression.clone(), matches }, json)
         }
+        Action::Store { folder, items, pairs } => pairs::store(folder, items, pairs, json),
+        Action::Recall { folder, items, keys, threshold } => {
+            pairs::recall(folder, items, keys, *threshold, json)
+        }
         Action::Verify { folder, salvage } => verify(folder, salvage.as_deref(), json),
         Action::Export { folder, file } => {
             let memory = opened(folder)?;
@@ -242,7 +272,7 @@ fn verify(folder: &Path, salvage: Option<&Path>, json: bool) -> Result<bool> {
         bytes: report.bytes,
         damage: report.damage.iter().map(ToString::to_string).collect(),
         strays: report.strays,
-        salvaged,
+        salvaged: salvaged.map(|(count, _)| count),
     };
     if json {
         report::json(&verified)?;
@@ -258,19 +288,22 @@ fn verify(folder: &Path, salvage: Option<&Path>, json: bool) -> Result<bool> {
     let verdict = if intact { "intact" } else { "damaged; --salvage FOLDER keeps what is intact" };
     let (operations, bytes) = (verified.operations, units::bytes(verified.bytes));
     let _ = writeln!(text, "{verdict}: {operations} operations as they were written, {bytes} looked at");
-    if let Some(items) = salvaged {
-        let _ = writeln!(text, "salvaged {items} items");
+    if let Some((count, what)) = salvaged {
+        let _ = writeln!(text, "salvaged {count} {what}");
     }
     report::text(&text)?;
     failed.map_or(Ok(intact), Err)
 }
 
-/// Writes what is intact of a memory as a new one, and says how many items that are.
-fn salvaged(folder: &Path, to: &Path) -> Result<usize> {
-    let (found, _) =
-        ItemMemory::salvage(folder).with_context(|| format!("salvaging {}", folder.display()))?;
+/// Writes what is intact of a memory as a new one, and says how many items, or pairs, that are.
+fn salvaged(folder: &Path, to: &Path) -> Result<(usize, &'static str)> {
+    let found = match ItemMemory::salvage(folder) {
+        Err(Error::Kind { .. }) => return Ok((pairs::salvaged(folder, to)?, "pairs")),
+        found => found,
+    };
+    let (found, _) = found.with_context(|| format!("salvaging {}", folder.display()))?;
     let mut copy = ItemMemory::with_capacity(found.len(), found.space().clone());
     copy.add_vectors(found.names(), &found.vectors())?;
     copy.save(to).with_context(|| format!("saving {}", to.display()))?;
-    Ok(copy.len())
+    Ok((copy.len(), "items"))
 }

@@ -49,8 +49,8 @@ pub(crate) fn convolve(
     if !source::is_direct(d) {
         let (x, y) = (space.spectrum(a), space.spectrum(b));
         let product = if correlate { x * y.conj() } else { x * y };
-        let made = space.narrowed(&fft::irfft_with(&product, Options::new().length(d)));
-        return if normalise { space.normalise(&made) } else { Ok(made) };
+        let made = fft::irfft_with(&product, Options::new().length(d));
+        return Ok(if normalise { space.normalised(&made) } else { space.narrowed(&made) });
     }
     // One row for all stays one row; any other repetition is written out.
     let single = |x: &Array| x.size() == d;
@@ -68,15 +68,16 @@ pub(crate) fn convolve(
     Ok(kernel.call(&[&a.broadcast_to(shape.clone()), &b.broadcast_to(shape)]))
 }
 
-/// The sum over the last axis but one of the convolutions of rows.
+/// The sum over the last axis but one of the convolutions of rows, in the dtype that is computed in. Of 16-bit vectors what is added up is in 16 bits: the
+/// convolutions, or where they are one kernel the sums of its [parts].
 pub(crate) fn convolve_sum(space: &Space, a: &Array, b: &Array) -> Result<Array> {
     let d = space.d();
     if a.ndim() != 2 || !source::is_direct(d) || a.shape().dims()[0] == 0 {
         let made = convolve(space, a, b, false, false)?;
-        return Ok(space.narrowed(&space.widened(&made).sum(-2)));
+        return Ok(space.widened(&made).sum(-2));
     }
     let task = Task { d, dtype: space.dtype(), correlate: false, normalise: false, sum: true };
-    Ok(space.narrowed(&space.widened(&of(task)?.call(&[a, b])).sum(0)))
+    Ok(space.widened(&of(task)?.call(&[a, b])).sum(0))
 }
 
 /// Parts that the rows of a sum are cut into: by their number and length only, so that bits depend on nothing else. A multiple of the groups that a

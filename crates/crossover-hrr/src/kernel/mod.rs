@@ -15,5 +15,6 @@ mod compiled;
 
 pub(crate) use self::{
     convolve::{convolve, convolve_sum},
-    nearest::{MULTIPLE, indices, nearest, prepared, winners},
+    nearest::{MULTIPLE, indices, margin, nearest, prepared, winners},
+    winners::scores,
 };

@@ -33,9 +33,9 @@ const FEW: usize = 8;
 /// Rows are whole pieces of 16 bytes, in f16 too.
 pub(crate) const MULTIPLE: usize = 8;
 
-/// How far a score of vectors of length at most 1, rounded to f16, is from the true one: 2⁻¹¹ for each operand and its rounding, and
+/// How far a score of vectors of length at most 1, rounded to f16 or TF32, is from the true one: 2⁻¹¹ for each operand and its rounding, and
 /// 2⁻²² for each of `k` additions.
-fn margin(k: usize) -> f32 {
+pub(crate) fn margin(k: usize) -> f32 {
     (2f64.powi(-10) * 1.01 + k as f64 * 2f64.powi(-22)) as f32
 }
 

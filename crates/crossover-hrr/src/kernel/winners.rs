@@ -15,6 +15,8 @@ const BLOCK: usize = 512;
 const QUERIES: usize = 128;
 /// Items whose largest score is kept.
 const GROUP: usize = 64;
+/// Largest scores that are kept at a time: 64 MiB. Queries beyond come after.
+const KEPT: usize = 1 << 24;
 /// What is packed where nothing is alike, because everything is NaN.
 pub(super) const NONE: u64 = packed(f32::NEG_INFINITY, u32::MAX);
 
@@ -46,10 +48,23 @@ fn margin(k: usize) -> f32 {
 
 /// The winners, [packed].
 pub(super) fn winners(queries: Rows<'_>, items: Rows<'_>, out: &mut [u64]) {
-    let (q, n) = (queries.count(), items.count());
-    if q == 0 || n == 0 {
+    winners_by(queries, items, out, KEPT);
+}
+
+/// As [`winners`], with so many largest scores at a time. A query's winner does not depend on those beside it.
+fn winners_by(queries: Rows<'_>, items: Rows<'_>, out: &mut [u64], kept: usize) {
+    let (k, n) = (queries.k, items.count());
+    if n == 0 {
         return out.fill(NONE);
     }
+    let together = (kept / (n.div_ceil(BLOCK) * (BLOCK / GROUP))).max(1);
+    for (numbers, out) in queries.numbers.chunks(together * k).zip(out.chunks_mut(together)) {
+        winners_together(Rows { numbers, k }, items, out);
+    }
+}
+
+fn winners_together(queries: Rows<'_>, items: Rows<'_>, out: &mut [u64]) {
+    let (q, n) = (queries.count(), items.count());
     let each = BLOCK / GROUP;
     // By blocks of items, in each by queries, in each by groups.
     let mut largest = vec![f32::NEG_INFINITY; n.div_ceil(BLOCK) * q * each];
@@ -107,6 +122,14 @@ fn largest_of(scores: &[f32]) -> f32 {
     }
     let rest = chunks.remainder().iter().chain(&lanes);
     rest.fold(f32::NEG_INFINITY, |most, &score| if score > most { score } else { most })
+}
+
+/// The scores in f64 of rows of `k` numbers, each with the query of this number.
+pub(crate) fn scores(queries: &[f32], rows: &[f32], k: usize, of: &[usize]) -> Vec<f64> {
+    let (queries, rows) = (Rows { numbers: queries, k }, Rows { numbers: rows, k });
+    let score =
+        |(at, &query): (usize, &usize)| Arch::new().dispatch(|| exact(queries.row(query), rows.row(at)));
+    of.par_iter().enumerate().with_min_len(64).map(score).collect()
 }
 
 /// The product of two rows in f64: products of f32 are exact there, and sums nearly so.
@@ -170,6 +193,22 @@ mod tests {
             assert_eq!(index as usize, best.1);
             assert!((f64::from(score) - best.0).abs() < 1e-7);
         }
+    }
+
+    #[test]
+    fn winners_do_not_depend_on_how_many_queries_are_looked_at_together() {
+        let k = 24;
+        let (queries, items) = (rows(37, k, 3), rows(1100, k, 4));
+        let wanted = found(&queries, &items, k);
+        // Three blocks of 8 groups: one query, two, five, all.
+        for kept in [0, 24, 48, 120, 1 << 20] {
+            let mut out = vec![0; 37];
+            winners_by(Rows { numbers: &queries, k }, Rows { numbers: &items, k }, &mut out, kept);
+            assert_eq!(out.into_iter().map(unpacked).collect::<Vec<_>>(), wanted, "{kept}");
+        }
+        let mut out = vec![0; 37];
+        winners_by(Rows { numbers: &queries, k }, Rows { numbers: &[], k }, &mut out, 24);
+        assert!(out.iter().all(|&out| out == NONE));
     }
 
     #[test]

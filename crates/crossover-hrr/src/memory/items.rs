@@ -116,8 +116,23 @@ impl ItemMemory {
         &self.names
     }
 
-    /// The vectors, one per row.
+    /// The vectors as they are now, one per row: neither what becomes of the memory later shows in them, nor the other way round.
+    ///
+    /// ```
+    /// use crossover_hrr::{ItemMemory, Model, Space};
+    /// let mut memory = ItemMemory::new(Space::new(Model::Map, 64)?);
+    /// memory.add_all(&["first", "second"])?;
+    /// let vectors = memory.vectors();
+    /// memory.remove("first")?;
+    /// assert_eq!((vectors.shape().dims(), memory.vectors().shape().dims()), (&[2, 64][..], &[1, 64][..]));
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn vectors(&self) -> Array {
+        self.rows().frozen()
+    }
+
+    /// The vectors where they lie.
+    fn rows(&self) -> Array {
         self.base.with(&self.owned(self.base.len()))
     }
 
@@ -129,7 +144,7 @@ impl ItemMemory {
     /// Makes all rows the memory's own, so that they can be written to.
     fn own(&mut self) -> Result<()> {
         if self.base.len() > 0 {
-            self.rows = self.vectors().copy();
+            self.rows = self.rows().copy();
             self.rows.eval()?;
             self.base = Base::default();
         }
@@ -214,7 +229,7 @@ impl ItemMemory {
         let unknown = || Error::Unknown { name: name.to_string(), items: self.len() };
         let at = *self.places.get(name).ok_or_else(unknown)?;
         if at < self.base.len() {
-            return Ok(self.base.row(at));
+            return Ok(self.base.row(at).frozen());
         }
         // A copy: rows of the memory may be written to later.
         Ok(self.rows.index((at - self.base.len()) as i64).copy())
@@ -262,7 +277,7 @@ impl ItemMemory {
         let done = prepared.len();
         if done < self.len() {
             let new = match done < self.base.len() {
-                true => self.vectors().slice(s![done..self.len()]),
+                true => self.rows().slice(s![done..self.len()]),
                 false => self.owned(done),
             };
             // A copy, so that later additions can write the rows in place.
@@ -283,13 +298,15 @@ impl ItemMemory {
         Ok(found.into_iter().map(|found| found.map(|m| self.named(m))).collect())
     }
 
-    /// The `k` nearest items of each query, nearest first.
+    /// The `k` nearest items of each query `[d]` or `[q, d]`, nearest first; the first is that of [`query`](ItemMemory::query).
     pub fn top_k(&self, queries: &Array, k: usize) -> Result<Vec<Vec<Named>>> {
+        self.space.check("top_k", queries)?;
+        let rows = queries.size() / self.space.d();
         if self.is_empty() {
-            self.space.check("top_k", queries)?;
-            return Ok(vec![Vec::new(); queries.size() / self.space.d()]);
+            return Ok(vec![Vec::new(); rows]);
         }
-        let found = self.space.top_k(queries, &self.vectors(), k)?;
+        let queries = queries.reshape([rows, self.space.d()]);
+        let found = self.space.top_k_prepared(&queries, &self.prepared()?, k)?;
         Ok(found.into_iter().map(|row| row.into_iter().map(|m| self.named(m)).collect()).collect())
     }
 
@@ -316,18 +333,13 @@ impl ItemMemory {
     /// ```
     pub fn save(&mut self, folder: impl AsRef<Path>) -> Result<()> {
         let folder = folder.as_ref();
-        let store = Store::is_there(folder)?.then(|| Store::open(folder)).transpose()?;
-        // The hash fixes everything that was ever done to the store.
-        if store.as_ref().is_some_and(|store| self.chain != Some(store.hash())) {
-            let what = "it is not what this memory was opened from or saved as; save elsewhere";
-            return Err(Error::Busy { folder: folder.to_path_buf(), what });
-        }
+        let store = saved::there(folder, self.chain.as_deref())?;
         let (from, removed) = match store {
             Some(_) => (self.saved, self.removed.as_slice()),
             None => (0, &[][..]),
         };
         let rows = match from < self.base.len() {
-            true => self.vectors().slice(s![from..self.len()]),
+            true => self.rows().slice(s![from..self.len()]),
             false => self.owned(from),
         };
         let changes = saved::Changes { removed, names: &self.names[from..], rows };

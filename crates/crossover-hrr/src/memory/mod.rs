@@ -3,6 +3,7 @@
 mod associative;
 mod base;
 mod items;
+mod kept;
 mod reserved;
 mod saved;
 

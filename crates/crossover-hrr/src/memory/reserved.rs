@@ -1,6 +1,6 @@
 //! Items as queries compare with them, where there is room for more.
 
-use crossover_array::{Array, Device, Runtime, s, with_device};
+use crossover_array::{Array, Device, Runtime, current_device, s, with_device};
 
 use crate::Result;
 
@@ -13,12 +13,11 @@ pub(super) struct Reserved {
 }
 
 impl Reserved {
-    /// Room on the GPU, where there is one; if it has too little, that is left for later.
+    /// Room on the GPU that evaluations are told to use, or may use; if there is none, or it has too little, that is left for later.
     pub fn on_gpu(items: usize, width: usize) -> Reserved {
-        let gpu = Device::Cuda(0);
-        if items == 0 || !Runtime::current().is_available(gpu) {
+        let Some(gpu) = wanted().filter(|gpu| items > 0 && Runtime::current().is_available(*gpu)) else {
             return Reserved::default();
-        }
+        };
         let storage = with_device(gpu, || Array::zeros::<f32>([items, width]));
         match with_device(gpu, || storage.eval().map(drop)) {
             Ok(()) => Reserved { storage: Some(storage), len: 0 },
@@ -77,5 +76,22 @@ impl Reserved {
             *storage = storage.to_device(device)?;
         }
         Ok(())
+    }
+}
+
+/// The GPU that [`with_device`] or the runtime names; the first where neither does; none where the CPU is to be used.
+fn wanted() -> Option<Device> {
+    let device = match current_device() {
+        Device::Auto => {
+            let settings = Runtime::current().settings();
+            let told = settings.iter().find(|setting| setting.name == "device");
+            told.and_then(|told| told.value.parse().ok()).unwrap_or_default()
+        }
+        told => told,
+    };
+    match device {
+        Device::Auto => Some(Device::Cuda(0)),
+        Device::Cpu => None,
+        gpu => Some(gpu),
     }
 }

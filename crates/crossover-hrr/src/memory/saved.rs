@@ -46,15 +46,26 @@ pub(super) fn space_of(notes: &Notes) -> Result<Space> {
     Ok(Space::new(model, d)?.with_dtype(dtype)?.with_seed(seed))
 }
 
+/// The store that a folder has, which must be as it was when a memory was last the same.
+pub(super) fn there(folder: &Path, chain: Option<&str>) -> Result<Option<Store>> {
+    let store = Store::is_there(folder)?.then(|| Store::open(folder)).transpose()?;
+    // The hash fixes everything that was ever done to the store.
+    if store.as_ref().is_some_and(|store| chain != Some(&*store.hash())) {
+        let what = "it is not what this memory was opened from or saved as; save elsewhere";
+        return Err(Error::Busy { folder: folder.to_path_buf(), what });
+    }
+    Ok(store)
+}
+
 /// The format has no 128-bit complex numbers: they are two columns of real ones.
-fn stored(rows: &Array) -> Array {
+pub(super) fn stored(rows: &Array) -> Array {
     match rows.dtype() {
         DType::C128 => Array::concat(&[&rows.real(), &rows.imag()], -1),
         _ => rows.copy(),
     }
 }
 
-fn unstored(rows: &Array, space: &Space) -> Array {
+pub(super) fn unstored(rows: &Array, space: &Space) -> Array {
     match space.dtype() {
         DType::C128 => {
             let d = space.d();

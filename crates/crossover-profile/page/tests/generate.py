@@ -32,6 +32,8 @@ KERNELS = [
     ("cumulative_sum", "row", "cumulative_sum(x)", 8192, 8192, 8192, "f64"),
     ("sort", "call", "sort(x)  8192", 8192, 8192, 1.1e5, "f64"),
 ]
+# Bound by products, and what has other limits than bytes and products.
+PRODUCTS, NO_ROOF = {"matmul", "attention"}, {"gather", "cumulative_sum", "sort"}
 ON_GPU = "faster there: its data is there already"
 ON_CPU = "too small: the launch costs more than the work"
 NO_CHOICE = "pinned by the caller"
@@ -89,7 +91,7 @@ class Recorder:
             duration = round(cpu * noise)
             self.span("k", name, parent, 0, None, duration, number, launch, round(size))
             self.now += duration
-        self.launches.append([number, 1 if gpu < cpu else 0, queued, self.name(reason), predicted, 0])
+        self.launches.append([number, 1 if gpu < cpu else 0, queued, self.name(reason), predicted, 0, parent, number, [0, 0] if decided else []])
         return self.free[1]
 
     def copy(self, what, size, parent, back=False):
@@ -252,10 +254,16 @@ def trace(spans=2000, seed=1, slow=1.0, name="train step"):
         rows.append(row)
     wide = {"f32": 4, "f64": 8}
     table = [
-        [recorder.name(n), recorder.name(form), recorder.name(text), round(r * wide[d]), round(w * wide[d]), round(f), recorder.name(d)]
+        [recorder.name(n), recorder.name(form), recorder.name(text), round(r * wide[d]), round(w * wide[d]), round(f), recorder.name(d),
+         round(f) if n in PRODUCTS else 0, int(n not in NO_ROOF)]
         for n, form, text, r, w, f, d in kernels
     ]
     line = recorder.name("train.py:42")
+    # The evaluations of a scope repeat their plan.
+    plans = {}
+    for launch in recorder.launches:
+        scope = recorder.spans[recorder.spans[launch[6]][5]][2]
+        launch[6] = plans.setdefault(scope, len(plans))
     result = {
         "format": "crossover-trace", "version": 1, "name": name, "created": "2026-11-15T20:00:00Z",
         "crossover": "0.1.0", "command": "target/release/train --quick",
@@ -276,8 +284,8 @@ def trace(spans=2000, seed=1, slow=1.0, name="train step"):
         ],
         "spans": columns(["track", "kind", "name", "start", "duration", "parent", "kernel", "launch", "bytes", "place"],
                          [[*row, line if row[1] in "et" else -1] for row in rows]),
-        "kernels": columns(["name", "form", "text", "read", "written", "flops", "dtype"], table),
-        "launches": columns(["kernel", "device", "queued", "reason", "predicted", "moved", "live", "peak"],
+        "kernels": columns(["name", "form", "text", "read", "written", "flops", "dtype", "products", "roof"], table),
+        "launches": columns(["kernel", "device", "queued", "reason", "predicted", "moved", "plan", "step", "moving", "live", "peak"],
                             [[*launch, 3 << 28, 1 << 30] for launch in recorder.launches]),
         "transfers": columns(["span", "from", "to"], sorted([place[s], a, b] for s, a, b in recorder.transfers)),
         "memory": columns(["time", "device", "live", "cached", "others", "budget", "level"], recorder.samples),

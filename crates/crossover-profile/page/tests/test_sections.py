@@ -1,10 +1,13 @@
 """Summary, kernels, roofline, memory, transfers, placement: the figures are those of the trace."""
 
 import copy
+import json
 import re
 
 import pytest
 from playwright.sync_api import expect
+
+import join
 
 
 @pytest.fixture
@@ -138,13 +141,38 @@ def test_table_and_plot_are_linked(page):
     dot = page.locator("#kernels .dot.selected")
     expect(dot).to_have_count(1)
     expect(dot).to_have_attribute("aria-label", re.compile("^attention on NVIDIA H200"))
-    page.locator('#kernels .dot[aria-label^="sort "]').focus()
+    page.locator('#kernels .dot[aria-label^="sum "]').focus()
     page.keyboard.press("Enter")
-    expect(page.locator('#kernels tr[aria-selected="true"]')).to_contain_text("sort")
+    expect(page.locator('#kernels tr[aria-selected="true"]')).to_contain_text("sum(x, axis=0)")
     expect(page.locator(".kernel-detail")).to_contain_text("of what the device was measured to allow")
     page.locator(".kernel-detail").get_by_role("button", name="Show in the timeline").click()
     expect(page.locator("#timeline output")).to_contain_text("matches")
     expect(page.locator("#timeline-canvas")).to_be_focused()
+
+
+def test_kernels_tell_what_they_compute_in_which_plan_and_whether_they_have_a_roof(page, traces):
+    place = column(page, "Kernels", "name").index("sort")
+    assert column(page, "Kernels", "text")[place].startswith("sort(x)")
+    assert column(page, "Kernels", "roof")[place].startswith("–")
+    launches, kernels, strings = (traces["run"][name] for name in ("launches", "kernels", "strings"))
+    own = [row for row, kernel in enumerate(launches["kernel"]) if strings[kernels["name"][kernel]] == "sort"]
+    assert column(page, "Kernels", "plan")[place] == f"{launches['plan'][own[0]]}.{launches['step'][own[0]]}"
+    page.locator('#kernels .dot[aria-label^="sort "]').focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".kernel-detail")).to_contain_text(f"{launches['step'][own[0]]} of plan {launches['plan'][own[0]]}")
+    expect(page.locator(".kernel-detail")).to_contain_text("limits of their own")
+
+
+def test_figures_are_those_of_the_library(show):
+    """The list that src/figures.rs is tried on."""
+    expected = json.loads((join.PAGE.parent / "src/check/figures.json").read_text())
+    page = show(expected["trace"])
+    found = page.evaluate("() => Stats.kernels(App.traces[0]).map(({ text, device, rate, flopRate, roof, bound, plans }) => ({ text, device, rate, flopRate, roof, bound, plans }))")
+    assert len(found) == len(expected["figures"])
+    for one, wanted in zip(found, expected["figures"]):
+        for name in ("rate", "flopRate", "roof"):
+            assert one[name] == (None if wanted[name] is None else pytest.approx(wanted[name], rel=1e-9)), (name, one, wanted)
+        assert {name: one[name] for name in ("text", "device", "bound", "plans")} == {name: wanted[name] for name in ("text", "device", "bound", "plans")}
 
 
 def test_no_roof_where_none_was_measured(show, traces):

@@ -1,6 +1,6 @@
 //! Which machine, system and program a time belongs to.
 
-use crossover_array::{Device, Runtime, Simd};
+use crossover_array::{Device, Runtime};
 use serde::{Deserialize, Serialize};
 
 use crate::gather;
@@ -55,7 +55,7 @@ impl std::fmt::Display for Difference {
 }
 
 impl Fingerprint {
-    /// Of this process on this machine. Opens GPUs to learn their names.
+    /// Of this process on this machine, with the threads and the vector instructions that the current runtime was told to use. Opens GPUs to learn their names.
     ///
     /// ```
     /// use crossover_profile::bench::Fingerprint;
@@ -69,8 +69,8 @@ impl Fingerprint {
         let gpus = gpus.filter(|(device, _)| *device != Device::Cpu && used(*device));
         Fingerprint {
             cpu: gather::processor(),
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
-            simd: Simd::detect().to_string(),
+            threads: runtime.threads(),
+            simd: runtime.simd().to_string(),
             memory: gather::memory(),
             gpus: gpus.filter_map(|(_, name)| name.ok()).collect(),
             os: system(),
@@ -119,6 +119,25 @@ fn system() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn threads_and_instructions_are_those_of_the_runtime() {
+        use crossover_array::Simd;
+        let narrow = Runtime::builder()
+            .threads(1)
+            .simd(Simd::Scalar)
+            .device(Device::Cpu)
+            .build()
+            .expect("it can be made");
+        let wide = Runtime::builder().threads(3).device(Device::Cpu).build().expect("it can be made");
+        let [narrow, wide] = [narrow, wide].map(|runtime| runtime.scope(|| Fingerprint::here(None)));
+        assert_eq!((narrow.threads, wide.threads), (1, 3));
+        assert_eq!(narrow.simd, Simd::Scalar.to_string());
+        let serious: Vec<&str> =
+            narrow.differences(&wide).iter().filter(|found| found.serious).map(|found| found.what).collect();
+        assert!(serious.contains(&"threads"), "{serious:?}");
+        assert_eq!(serious.contains(&"vector instructions"), Simd::detect() != Simd::Scalar);
+    }
 
     #[test]
     fn only_what_decides_times_is_serious() {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{Trace, TrackKind};
 
 /// The trace as JSON for <https://ui.perfetto.dev> or `chrome://tracing`: threads of the host are one process, every device another with its queues
-/// as threads.
+/// as threads. Arguments of an event tell the line that asked for it, its bytes, what a kernel computes and in which plan; `estimated` marks what nobody timed.
 ///
 /// ```
 /// use crossover_array::Array;
@@ -26,6 +26,7 @@ pub fn chrome(trace: &Trace) -> String {
         );
     }
     let spans = &trace.spans;
+    let is_estimated = trace.estimated_rows();
     for row in 0..spans.len() {
         let track = spans.track[row] as usize;
         let micros = |time: u64| time as f64 / 1e3;
@@ -45,6 +46,12 @@ pub fn chrome(trace: &Trace) -> String {
         if let Ok(place) = u32::try_from(spans.place[row]) {
             more.insert("place".to_string(), trace.string(place).into());
         }
+        if is_estimated[row] {
+            more.insert("estimated".to_string(), true.into());
+        }
+        if let Ok(kernel) = usize::try_from(spans.kernel[row]) {
+            more.insert("computes".to_string(), trace.string(trace.kernels.text[kernel]).into());
+        }
         if let Ok(launch) = usize::try_from(spans.launch[row]) {
             let launches = &trace.launches;
             more.insert(
@@ -52,6 +59,10 @@ pub fn chrome(trace: &Trace) -> String {
                 micros(spans.start[row].saturating_sub(launches.queued[launch])).into(),
             );
             more.insert("reason".to_string(), trace.string(launches.reason[launch]).into());
+            if launches.plan[launch] >= 0 {
+                let plan = format!("{}.{}", launches.plan[launch], launches.step[launch]);
+                more.insert("plan".to_string(), plan.into());
+            }
         }
         if !more.is_empty() {
             event["args"] = Value::Object(more);

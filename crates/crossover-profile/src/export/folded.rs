@@ -5,15 +5,18 @@ use std::{
     fmt::Write as _,
 };
 
+use super::estimated;
 use crate::Trace;
 
 /// Frames of a line at most. A line names every frame around its own, so without a limit a recursion of thousands would fill gigabytes.
 const DEEPEST: u32 = 500;
 /// Stands for all frames below the deepest.
 const BELOW: u32 = u32::MAX;
+/// Marks the number of a name whose span nobody timed; strings are never so many.
+const ESTIMATED: u32 = 1 << 31;
 
 /// One line per distinct stack with the nanoseconds spent in its innermost span itself, for `inferno-flamegraph` or `flamegraph.pl`. What lies more
-/// than 500 spans deep is one frame, `deeper`.
+/// than 500 spans deep is one frame, `deeper`. Names of spans that nobody timed end with `(estimated)`.
 ///
 /// ```
 /// use crossover_profile::{export::folded, profile, scope};
@@ -74,6 +77,7 @@ impl Paths {
         let spans = &trace.spans;
         let mut paths = Paths { steps: vec![(0, BELOW, 0)], known: HashMap::new() };
         let mut ends = vec![UNKNOWN; spans.len()];
+        let is_estimated = trace.estimated_rows();
         let mut open = Vec::new();
         for row in 0..spans.len() {
             let mut at = row as i64;
@@ -83,7 +87,8 @@ impl Paths {
             }
             while let Some(row) = open.pop() {
                 let around = usize::try_from(spans.parent[row]).map_or(0, |parent| ends[parent]);
-                ends[row] = paths.step(around, spans.name[row]);
+                let mark = if is_estimated[row] { ESTIMATED } else { 0 };
+                ends[row] = paths.step(around, spans.name[row] | mark);
             }
         }
         (paths, ends)
@@ -108,7 +113,11 @@ impl Paths {
         let mut at = end;
         while at != 0 {
             let (around, name, _) = self.steps[at as usize];
-            names.push(if name == BELOW { "deeper".to_string() } else { clean(trace.string(name)) });
+            names.push(match name {
+                BELOW => "deeper".to_string(),
+                _ if name & ESTIMATED != 0 => estimated(&clean(trace.string(name ^ ESTIMATED))),
+                _ => clean(trace.string(name)),
+            });
             at = around;
         }
         for name in names.into_iter().rev() {

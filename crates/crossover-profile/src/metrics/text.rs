@@ -64,7 +64,7 @@ const METRICS: [Metric; 15] = [
     ),
     counter(
         "crossover_regret_seconds_total",
-        "Of that, time beyond the prediction for the best device",
+        "Of that, time beyond the prediction for the best other device, copies included",
         |p| one(p.regret as f64 / 1e9),
     ),
     counter("crossover_decisions_total", "Kernels by device and reason", |p| {

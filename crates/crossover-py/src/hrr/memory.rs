@@ -1,22 +1,22 @@
-//! Memories: items by name, and pairs of them in one vector.
+//! Items by name.
 //!
 //! A lock may be held by a thread that waits for Python, so whoever waits for the lock lets others run Python meanwhile.
 #![allow(unsafe_code)]
 
-use crossover::hrr::{AssociativeMemory, ItemMemory, Named, Store};
+use crossover::hrr::{ItemMemory, Named, Store};
 use parking_lot::Mutex;
 use pyo3::{prelude::*, sync::MutexExt, types::PyDict};
 
 use super::{failed, space::PySpace};
 use crate::{
     array::PyArray,
-    device::{Dev, building, computing},
+    device::{Dev, computing},
     values::Arr,
 };
 
 /// Items by name, one vector each, that grow.
 #[pyclass(frozen, name = "ItemMemory", module = "crossover.hrr")]
-pub struct PyItemMemory(Mutex<ItemMemory>);
+pub struct PyItemMemory(pub(super) Mutex<ItemMemory>);
 
 fn pairs(found: Vec<Named>) -> Vec<(String, f64)> {
     found.into_iter().map(|n| (n.name, n.similarity)).collect()
@@ -104,10 +104,10 @@ impl PyItemMemory {
         self.0.lock_py_attached(py).names().to_vec()
     }
 
-    /// The vectors, one per row.
+    /// The vectors as they are now, one per row; what becomes of the memory later does not show in them.
     #[getter]
     fn vectors(&self, py: Python<'_>) -> PyResult<PyArray> {
-        PyArray::done(self.0.lock_py_attached(py).vectors().copy())
+        PyArray::done(self.0.lock_py_attached(py).vectors())
     }
 
     /// The nearest item of each query as (name, similarity), or None below the threshold.
@@ -136,97 +136,30 @@ impl PyItemMemory {
     }
 }
 
-/// Pairs of items, superposed in one vector of fixed size, which answers less certainly with every pair.
-///
-/// >>> space = xo.hrr.Space("hrr", d=1024)
-/// >>> words = xo.hrr.ItemMemory(space)
-/// >>> words.add(["France", "Paris", "Japan", "Tokyo"])
-/// >>> capitals = xo.hrr.AssociativeMemory(space)
-/// >>> capitals.store(words, "France", "Paris")
-/// >>> capitals.store(words, "Japan", "Tokyo")
-/// >>> capitals.recall(words, "Japan")[0]
-/// 'Tokyo'
-/// >>> capitals.reliability(words)["reliable"]
-/// True
-#[pyclass(frozen, name = "AssociativeMemory", module = "crossover.hrr")]
-pub struct PyAssociativeMemory(Mutex<AssociativeMemory>);
-
-#[pymethods]
-impl PyAssociativeMemory {
-    #[new]
-    fn new(space: &PySpace) -> PyResult<PyAssociativeMemory> {
-        let memory = building(|| AssociativeMemory::new(space.0.clone())).map_err(failed)?;
-        Ok(PyAssociativeMemory(Mutex::new(memory)))
-    }
-
-    /// The space of the vector.
-    #[getter]
-    fn space(&self, py: Python<'_>) -> PySpace {
-        PySpace(self.0.lock_py_attached(py).space().clone())
-    }
-
-    /// The superposition.
-    #[getter]
-    fn trace(&self, py: Python<'_>) -> PyResult<PyArray> {
-        PyArray::done(self.0.lock_py_attached(py).trace().copy())
-    }
-
-    /// Stores a pair of items by name.
-    fn store(&self, py: Python<'_>, items: &PyItemMemory, key: &str, value: &str) -> PyResult<()> {
-        computing(py, || self.0.lock().store(&items.0.lock(), key, value)).map_err(failed)
-    }
-
-    /// Stores a pair of vectors.
-    fn store_vectors(&self, py: Python<'_>, key: Arr, value: Arr) -> PyResult<()> {
-        computing(py, || self.0.lock().store_vectors(&key.0, &value.0)).map_err(failed)
-    }
-
-    /// Takes a pair of vectors out again that was stored.
-    fn forget(&self, py: Python<'_>, key: Arr, value: Arr) -> PyResult<()> {
-        computing(py, || self.0.lock().forget(&key.0, &value.0)).map_err(failed)
-    }
-
-    /// The item that was stored with a key as (name, similarity), or None if no item is as alike as the threshold.
-    #[pyo3(signature = (items, key, threshold=0.0))]
-    fn recall(
-        &self,
-        py: Python<'_>,
-        items: &PyItemMemory,
-        key: &str,
-        threshold: f64,
-    ) -> PyResult<Option<(String, f64)>> {
-        let found =
-            computing(py, || self.0.lock().recall(&items.0.lock(), key, threshold)).map_err(failed)?;
-        Ok(found.map(|named| (named.name, named.similarity)))
-    }
-
-    /// What was stored with a vector, with the noise of the other pairs.
-    fn recall_vector(&self, py: Python<'_>, key: Arr) -> PyResult<PyArray> {
-        PyArray::done(building(|| self.0.lock_py_attached(py).recall_vector(&key.0)).map_err(failed)?)
-    }
-
-    /// How much answers can be relied upon: the pairs, the items, the probability that an answer is right, the pairs that could be stored
-    /// until it is below 0.99, and whether it is not.
-    fn reliability<'py>(&self, py: Python<'py>, items: &PyItemMemory) -> PyResult<Bound<'py, PyDict>> {
-        let found = self.0.lock_py_attached(py).reliability(&items.0.lock_py_attached(py));
-        let entries = PyDict::new(py);
-        entries.set_item("pairs", found.pairs)?;
-        entries.set_item("items", found.items)?;
-        entries.set_item("probability", found.probability)?;
-        entries.set_item("capacity", found.capacity)?;
-        entries.set_item("reliable", found.is_reliable())?;
-        Ok(entries)
-    }
-
-    /// Pairs that were stored and not forgotten.
-    fn __len__(&self, py: Python<'_>) -> usize {
-        self.0.lock_py_attached(py).pairs()
-    }
-}
-
 /// What is damaged in a store, as text; empty if it is intact.
 #[pyfunction]
 pub fn hrr_verify(py: Python<'_>, folder: std::path::PathBuf) -> PyResult<Vec<String>> {
     let report = computing(py, || Store::verify_folder(&folder)).map_err(failed)?;
     Ok(report.damage.iter().map(ToString::to_string).collect())
+}
+
+/// What a look at every byte of a store has found: `intact`, `operations` that are as they were written, `bytes` looked at, `damage` as text, and `strays`,
+/// files and ends of files that belong to no operation and are harmless.
+///
+/// >>> import tempfile
+/// >>> folder = tempfile.mkdtemp()
+/// >>> xo.hrr.ItemMemory(xo.hrr.Space()).save(folder)
+/// >>> found = xo.hrr.report(folder)
+/// >>> found["intact"], found["operations"], found["strays"]
+/// (True, 1, [])
+#[pyfunction]
+pub fn hrr_report(py: Python<'_>, folder: std::path::PathBuf) -> PyResult<Bound<'_, PyDict>> {
+    let report = computing(py, || Store::verify_folder(&folder)).map_err(failed)?;
+    let entries = PyDict::new(py);
+    entries.set_item("intact", report.is_intact())?;
+    entries.set_item("operations", report.operations)?;
+    entries.set_item("bytes", report.bytes)?;
+    entries.set_item("damage", report.damage.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+    entries.set_item("strays", report.strays)?;
+    Ok(entries)
 }

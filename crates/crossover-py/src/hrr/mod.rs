@@ -1,6 +1,8 @@
 //! Holographic memory, for `crossover.hrr`, which documents it.
 
+mod found;
 mod memory;
+mod pairs;
 mod space;
 mod state;
 mod store;
@@ -35,8 +37,11 @@ fn failed(error: hrr::Error) -> PyErr {
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("HrrSpace", module.py().get_type::<space::PySpace>())?;
     module.add("HrrItemMemory", module.py().get_type::<memory::PyItemMemory>())?;
-    module.add("HrrAssociativeMemory", module.py().get_type::<memory::PyAssociativeMemory>())?;
+    module.add("HrrAssociativeMemory", module.py().get_type::<pairs::PyAssociativeMemory>())?;
+    module.add("HrrExact", module.py().get_type::<found::PyExact>())?;
+    module.add("HrrFactors", module.py().get_type::<found::PyFactors>())?;
     module.add("HrrState", module.py().get_type::<state::PyState>())?;
     module.add("HrrStore", module.py().get_type::<store::PyStore>())?;
-    module.add_function(wrap_pyfunction!(memory::hrr_verify, module)?)
+    module.add_function(wrap_pyfunction!(memory::hrr_verify, module)?)?;
+    module.add_function(wrap_pyfunction!(memory::hrr_report, module)?)
 }

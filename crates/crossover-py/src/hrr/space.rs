@@ -6,7 +6,10 @@ use crossover::{
 };
 use pyo3::{exceptions::PyValueError, prelude::*};
 
-use super::failed;
+use super::{
+    failed,
+    found::{PyExact, PyFactors},
+};
 use crate::{
     array::PyArray,
     device::{building, computing},
@@ -97,16 +100,21 @@ impl PySpace {
         self.made(|space| space.bind_normalised(&a.0, &b.0))
     }
 
-    /// The vector that undoes a binding exactly, and a list of (row, bin) where there is none.
-    fn inverse_exact(&self, py: Python<'_>, a: Arr) -> PyResult<(PyArray, Vec<(usize, usize)>)> {
-        let exact = computing(py, || self.0.inverse_exact(&a.0)).map_err(failed)?;
-        Ok((PyArray::done(exact.array)?, exact.zeros.iter().map(|z| (z.row, z.bin)).collect()))
+    /// The vector that undoes a binding exactly, the places where there is none, and by how much noise can grow.
+    ///
+    /// >>> space = xo.hrr.Space("hrr", d=64)
+    /// >>> exact = space.inverse_exact(space.unitary(space.named("key")))
+    /// >>> exact.zeros, round(exact.gain, 3)
+    /// ([], 1.0)
+    /// >>> len(space.inverse_exact(xo.ones(64, dtype=xo.float32)).zeros)
+    /// 32
+    fn inverse_exact(&self, py: Python<'_>, a: Arr) -> PyResult<PyExact> {
+        Ok(PyExact(computing(py, || self.0.inverse_exact(&a.0)).map_err(failed)?))
     }
 
-    /// What was bound with `key`, exactly, and a list of (row, bin) where that cannot be known.
-    fn unbind_exact(&self, py: Python<'_>, bound: Arr, key: Arr) -> PyResult<(PyArray, Vec<(usize, usize)>)> {
-        let exact = computing(py, || self.0.unbind_exact(&bound.0, &key.0)).map_err(failed)?;
-        Ok((PyArray::done(exact.array)?, exact.zeros.iter().map(|z| (z.row, z.bin)).collect()))
+    /// What was bound with `key`, exactly, the places where that cannot be known, and by how much noise can grow.
+    fn unbind_exact(&self, py: Python<'_>, bound: Arr, key: Arr) -> PyResult<PyExact> {
+        Ok(PyExact(computing(py, || self.0.unbind_exact(&bound.0, &key.0)).map_err(failed)?))
     }
 
     /// Binds any number of vectors.
@@ -176,7 +184,7 @@ impl PySpace {
         self.made(|space| space.similarities(&queries.0, &items.0))
     }
 
-    /// A sequence: rows permuted by their place and superposed.
+    /// A sequence: rows permuted by their place and superposed. Rows (.., k, d) make (.., d).
     fn sequence(&self, vectors: Arr) -> PyResult<PyArray> {
         self.made(|space| space.sequence(&vectors.0))
     }
@@ -186,12 +194,12 @@ impl PySpace {
         self.made(|space| space.sequence_item(&sequence.0, place))
     }
 
-    /// One n-gram: the rows bound together, each permuted by its distance from the end.
+    /// One n-gram: the rows bound together, each permuted by its distance from the end. Rows (.., n, d) make (.., d).
     fn ngram(&self, vectors: Arr) -> PyResult<PyArray> {
         self.made(|space| space.ngram(&vectors.0))
     }
 
-    /// All n-grams of the rows, superposed.
+    /// All n-grams of the rows, superposed. Rows (.., count, d) make (.., d).
     fn ngrams(&self, vectors: Arr, n: usize) -> PyResult<PyArray> {
         self.made(|space| space.ngrams(&vectors.0, n))
     }
@@ -219,7 +227,7 @@ impl PySpace {
         self.made(|space| space.nearest(&queries.0, &items.0))
     }
 
-    /// For each query the `k` nearest items, nearest first, as (row, similarity).
+    /// For each query the `k` nearest items, nearest first, as (row, similarity); the first is the answer of `cleanup`.
     ///
     /// >>> space = xo.hrr.Space("bsc", d=1000)
     /// >>> letters = space.named(["a", "b", "c", "d"])
@@ -250,7 +258,13 @@ impl PySpace {
         self.made(|space| space.expand(&compact.0))
     }
 
-    /// Which items, one of each codebook, were bound: their rows, or None if that was not found.
+    /// Which items, one of each codebook, were bound: for each of the vectors what was found, in a list.
+    ///
+    /// >>> space = xo.hrr.Space("fhrr", d=1000)
+    /// >>> books = [space.random(10, seed=i) for i in range(3)]
+    /// >>> found = space.factor(space.multi_bind([books[0][4], books[1][9], books[2][0]]), books)
+    /// >>> found[0].is_found, found[0].indices
+    /// (True, [4, 9, 0])
     #[pyo3(signature = (bound, codebooks, rounds=100))]
     fn factor(
         &self,
@@ -258,10 +272,10 @@ impl PySpace {
         bound: Arr,
         codebooks: Vec<Arr>,
         rounds: usize,
-    ) -> PyResult<Option<Vec<usize>>> {
+    ) -> PyResult<Vec<PyFactors>> {
         let books: Vec<&Array> = codebooks.iter().map(|book| &book.0).collect();
         let found = computing(py, || self.0.factor(&bound.0, &books, rounds)).map_err(failed)?;
-        Ok(found.is_found.then_some(found.indices))
+        Ok(found.into_iter().map(PyFactors).collect())
     }
 
     /// The probability that the right one of `items` items is found in a superposition of `pairs` pairs.

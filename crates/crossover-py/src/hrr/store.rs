@@ -1,4 +1,5 @@
 //! Stores: arrays on disk with their history.
+#![allow(unsafe_code)]
 
 use std::{
     collections::BTreeMap,
@@ -27,6 +28,17 @@ use crate::{array::PyArray, device::computing, values::Arr};
 pub struct PyStore(Mutex<Store>);
 
 type Notes = BTreeMap<String, String>;
+
+/// An operation, its notes and its arrays.
+type Salvaged<'py> = (String, Notes, Bound<'py, PyDict>);
+
+fn by_name(py: Python<'_>, arrays: BTreeMap<String, Array>) -> PyResult<Bound<'_, PyDict>> {
+    let found = PyDict::new(py);
+    for (name, array) in arrays {
+        found.set_item(name, Bound::new(py, PyArray::done(array)?)?)?;
+    }
+    Ok(found)
+}
 
 #[pymethods]
 impl PyStore {
@@ -58,15 +70,41 @@ impl PyStore {
         computing(py, || self.0.lock().append(operation, &arrays, notes.unwrap_or_default())).map_err(failed)
     }
 
+    /// What can still be read of a damaged store: for each operation whose line can be trusted its name, its notes, and those of its arrays that are as they
+    /// were written; and what is damaged, as text.
+    ///
+    /// >>> import pathlib, tempfile
+    /// >>> folder = pathlib.Path(tempfile.mkdtemp())
+    /// >>> xo.hrr.Store.create(folder, "example").append("first", {"x": xo.arange(3)})
+    /// >>> (folder / "head").unlink()
+    /// >>> operations, damage = xo.hrr.Store.salvage(folder)
+    /// >>> operations[1][0], operations[1][2]["x"].tolist(), len(damage)
+    /// ('first', [0, 1, 2], 1)
+    #[staticmethod]
+    fn salvage(py: Python<'_>, folder: PathBuf) -> PyResult<(Vec<Salvaged<'_>>, Vec<String>)> {
+        let found = computing(py, || Store::salvage(&folder)).map_err(failed)?;
+        let damage = found.report.damage.iter().map(ToString::to_string).collect();
+        let told = |(operation, notes, arrays)| Ok((operation, notes, by_name(py, arrays)?));
+        Ok((found.operations.into_iter().map(told).collect::<PyResult<_>>()?, damage))
+    }
+
+    /// As `read`, but the arrays' memory is the store's file, which is verified all the same. Nobody may change the file meanwhile; this library never does.
+    fn map<'py>(&self, py: Python<'py>, number: usize) -> PyResult<(Notes, Bound<'py, PyDict>)> {
+        let map = || {
+            let store = self.0.lock();
+            // SAFETY: the caller is told that nobody may change the segments, which are written once, under names of their own.
+            let found = unsafe { store.map(number) };
+            found.map(|(notes, arrays)| (notes.clone(), arrays))
+        };
+        let (notes, arrays) = computing(py, map).map_err(failed)?;
+        Ok((notes, by_name(py, arrays)?))
+    }
+
     /// What an operation kept: its notes, and its arrays by name if they are as they were written.
     fn read<'py>(&self, py: Python<'py>, number: usize) -> PyResult<(Notes, Bound<'py, PyDict>)> {
         let read = || self.0.lock().read(number).map(|(notes, arrays)| (notes.clone(), arrays));
         let (notes, arrays) = computing(py, read).map_err(failed)?;
-        let found = PyDict::new(py);
-        for (name, array) in arrays {
-            found.set_item(name, Bound::new(py, PyArray::done(array)?)?)?;
-        }
-        Ok((notes, found))
+        Ok((notes, by_name(py, arrays)?))
     }
 
     /// What was done, in order: `operation`, `notes`, names of `arrays`, and `time` in seconds since 1970, which old stores do not know.

@@ -98,8 +98,16 @@ pub struct Work {
     pub written: u64,
     /// Arithmetic operations.
     pub flops: u64,
+    /// Those of matrix products.
+    pub products: u64,
+    /// Whether moving its bytes and computing its products are all that bounds it: not so for sorts, transforms, random numbers and lookups.
+    pub has_roof: bool,
     /// The type it writes.
     pub dtype: &'static str,
+    /// What it computes, without sizes.
+    pub text: Arc<str>,
+    /// The number of its plan, and which kernel of that it is.
+    pub plan: (u64, usize),
     /// Why it ran there, if anything was decided, and which kernel of its plan it is.
     pub decision: Option<(Arc<Decision>, usize)>,
     /// Bytes that had to be copied for it first.
@@ -181,6 +189,10 @@ pub(crate) struct Copied {
 #[derive(Debug)]
 pub(crate) struct Described {
     pub(crate) name: Arc<str>,
+    /// What it computes.
+    pub(crate) text: Arc<str>,
+    /// The number of its plan.
+    pub(crate) plan: u64,
     /// Its place in its plan, for what was decided about it.
     pub(crate) at: usize,
     pub(crate) form: &'static str,
@@ -188,6 +200,10 @@ pub(crate) struct Described {
     pub(crate) read: u64,
     pub(crate) written: u64,
     pub(crate) flops: u64,
+    /// Operations of matrix products among them.
+    pub(crate) products: u64,
+    /// Whether bytes and products are all that bounds it.
+    pub(crate) has_roof: bool,
 }
 
 impl Described {
@@ -200,7 +216,11 @@ impl Described {
             read: self.read / parts,
             written: self.written / parts,
             flops: self.flops / parts,
+            products: self.products / parts,
+            has_roof: self.has_roof,
             dtype: self.dtype,
+            text: self.text.clone(),
+            plan: (self.plan, self.at),
             decision: None,
             moved: 0,
             live: held.live,

@@ -99,7 +99,19 @@ mod tests {
     use super::*;
 
     fn described(name: &str) -> Described {
-        Described { name: name.into(), at: 0, form: "map", dtype: "f32", read: 8, written: 4, flops: 1 }
+        Described {
+            name: name.into(),
+            text: "exp(x0)".into(),
+            plan: 1,
+            at: 0,
+            form: "map",
+            dtype: "f32",
+            read: 8,
+            written: 4,
+            flops: 1,
+            products: 0,
+            has_roof: true,
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::{
     file::{Failure, fail_after},
     *,
 };
-use crate::{ItemMemory, Model, Space, State};
+use crate::{AssociativeMemory, ItemMemory, Model, Space, State};
 
 /// What there is before, and a change that is made wholly or not at all.
 type Change = (&'static str, fn(&Path), fn(&Path) -> Result<()>);
@@ -24,7 +24,18 @@ fn state(step: i64) -> State {
     state
 }
 
-const CHANGES: [Change; 7] = [
+/// So many pairs in one vector.
+fn pairs(count: usize) -> AssociativeMemory {
+    let space = Space::new(Model::Map, 16).unwrap();
+    let mut pairs = AssociativeMemory::new(space.clone());
+    for i in 0..count {
+        let (key, value) = (space.named(&format!("key {i}")), space.named(&format!("value {i}")));
+        pairs.store_vectors(&key.unwrap(), &value.unwrap()).unwrap();
+    }
+    pairs
+}
+
+const CHANGES: [Change; 9] = [
     (
         "an operation",
         |folder| drop(small(folder)),
@@ -53,6 +64,17 @@ const CHANGES: [Change; 7] = [
     ),
     ("a first state", |_| (), |folder| state(1).save(folder)),
     ("a next state", |folder| state(1).save(folder).unwrap(), |folder| state(2).save(folder)),
+    ("first pairs", |_| (), |folder| pairs(2).save(folder)),
+    (
+        "another pair",
+        |folder| pairs(1).save(folder).unwrap(),
+        |folder| {
+            let mut memory = AssociativeMemory::open(folder)?;
+            let space = memory.space().clone();
+            memory.store_vectors(&space.named("key 1")?, &space.named("value 1")?)?;
+            memory.save(folder)
+        },
+    ),
 ];
 
 /// What a reader finds; nothing where nothing was created, or not wholly.

@@ -1,0 +1,100 @@
+//! Associative memories as operations of a store: each saving is the sum, how many pairs it is of, and the space.
+
+use std::path::Path;
+
+use crossover_array::Array;
+
+use super::{
+    AssociativeMemory,
+    saved::{about, space_of, stored, there, unstored},
+};
+use crate::{
+    Error, Report, Result, Store,
+    store::{Notes, Operation},
+};
+
+const KIND: &str = "associative memory";
+const SUM: &str = "sum";
+
+impl AssociativeMemory {
+    /// Saves the memory as one operation of a store: a new one, or the next version in the one that it was opened from or saved as, whose old versions stay
+    /// readable. Where nothing has changed, nothing is written. If this fails, or the process dies, what is on disk is as it was before.
+    ///
+    /// ```
+    /// use crossover_hrr::{AssociativeMemory, ItemMemory, Model, Space};
+    /// let folder = std::env::temp_dir().join(format!("crossover-pairs-{}", std::process::id()));
+    /// let space = Space::new(Model::Hrr, 512)?;
+    /// let mut words = ItemMemory::new(space.clone());
+    /// words.add_all(&["France", "Paris", "Japan", "Tokyo"])?;
+    /// let mut capitals = AssociativeMemory::new(space);
+    /// capitals.store(&words, "France", "Paris")?;
+    /// capitals.save(&folder)?;
+    /// let mut again = AssociativeMemory::open(&folder)?;
+    /// again.store(&words, "Japan", "Tokyo")?;
+    /// again.save(&folder)?;
+    /// let last = AssociativeMemory::open(&folder)?;
+    /// assert_eq!((last.pairs(), last.recall(&words, "France", 0.2)?.unwrap().name.as_str()), (2, "Paris"));
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
+    pub fn save(&mut self, folder: impl AsRef<Path>) -> Result<()> {
+        let folder = folder.as_ref();
+        let store = there(folder, self.chain.as_deref())?;
+        if store.is_some() && self.is_saved {
+            return Ok(());
+        }
+        let mut notes = about(self.space());
+        notes.insert("pairs".to_string(), self.pairs().to_string());
+        let sum = stored(&self.sum());
+        let operation = Operation { name: "save", arrays: vec![(SUM, &sum)], notes };
+        let store = match store {
+            Some(mut store) => store.append_all(&[operation]).map(|()| store),
+            None => Store::create_with(folder, KIND, about(self.space()), &[operation]),
+        }?;
+        (self.chain, self.is_saved) = (Some(store.hash()), true);
+        Ok(())
+    }
+
+    /// The newest version in a store, if every byte of it is as it was written.
+    pub fn open(folder: impl AsRef<Path>) -> Result<AssociativeMemory> {
+        let store = Store::open(folder)?;
+        store.expect_kind(KIND)?;
+        let (notes, arrays) = store.read(store.len() - 1)?;
+        let sum =
+            arrays.get(SUM).ok_or_else(|| Error::value("open", "the store's last operation has no sum"))?;
+        let mut memory = version(notes, sum)?;
+        (memory.chain, memory.is_saved) = (Some(store.hash()), true);
+        Ok(memory)
+    }
+
+    /// Looks at every byte of a saved memory.
+    pub fn verify(folder: impl AsRef<Path>) -> Result<Report> {
+        Store::verify_folder(folder)
+    }
+
+    /// What can be saved of a damaged store: the newest version that is as it was written, and what is damaged.
+    pub fn salvage(folder: impl AsRef<Path>) -> Result<(AssociativeMemory, Report)> {
+        let folder = folder.as_ref();
+        let found = Store::salvage(folder)?;
+        let kind = found.operations.first().and_then(|(_, notes, _)| notes.get("kind"));
+        if let Some(found) = kind.filter(|kind| *kind != KIND) {
+            return Err(Error::Kind { folder: folder.to_path_buf(), found: found.clone(), wanted: KIND });
+        }
+        let versions = found.operations.iter().rev();
+        let mut intact = versions.filter_map(|(_, notes, arrays)| version(notes, arrays.get(SUM)?).ok());
+        match intact.next() {
+            Some(memory) => Ok((memory, found.report)),
+            None => Err(Error::Corrupt { folder: folder.to_path_buf(), damage: found.report.damage }),
+        }
+    }
+}
+
+/// The memory that an operation saved.
+fn version(notes: &Notes, sum: &Array) -> Result<AssociativeMemory> {
+    let space = space_of(notes)?;
+    let pairs = notes.get("pairs").and_then(|pairs| pairs.parse().ok());
+    let pairs =
+        pairs.ok_or_else(|| Error::value("open", "the store does not say how many pairs its sum is of"))?;
+    let sum = unstored(&sum.reshape([1, sum.size()]), &space).reshape([space.d()]);
+    AssociativeMemory::from_sum(space, &sum, pairs)
+}
