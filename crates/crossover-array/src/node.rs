@@ -166,7 +166,17 @@ impl Node {
             _ => Constant::No,
         };
         let (kind, state, weight) = (AtomicU8::new(state.kind()), Mutex::new(state), AtomicU32::new(weight));
-        Arc::new(Node { ty, location, state, kind, weight, oldest, constant, outline, extremes: OnceLock::new() })
+        Arc::new(Node {
+            ty,
+            location,
+            state,
+            kind,
+            weight,
+            oldest,
+            constant,
+            outline,
+            extremes: OnceLock::new(),
+        })
     }
 
     pub fn weight(&self) -> u32 {

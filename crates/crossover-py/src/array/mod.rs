@@ -357,7 +357,9 @@ impl PyArray {
                 let wanted = numpy.getattr("dtype")?.call1((dtype,))?;
                 let own = shared.getattr("dtype")?;
                 if !own.eq(&wanted)? {
-                    let what = format!("an array of {own} becomes one of {wanted} by a copy, which copy=False refuses");
+                    let what = format!(
+                        "an array of {own} becomes one of {wanted} by a copy, which copy=False refuses"
+                    );
                     return Err(PyValueError::new_err(what));
                 }
                 Ok(shared)
