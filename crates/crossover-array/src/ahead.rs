@@ -14,6 +14,15 @@ use crate::{Array, Device, Error, Result, device, eval, node::State, runtime::Ru
 /// An evaluation that goes on by itself; made by [`Array::eval_async`] and [`Array::prefetch`].
 ///
 /// Dropping it waits for nothing: the work goes on, and whoever asks the array for its values gets them.
+///
+/// ```
+/// use crossover_array::Array;
+/// let x = Array::linspace(0.0, 1.0, 1000).exp();
+/// let coming = x.eval_async();
+/// // Something else meanwhile.
+/// assert_eq!(coming.wait()?.size(), 1000);
+/// # Ok::<(), crossover_array::Error>(())
+/// ```
 #[derive(Debug)]
 #[must_use = "the work goes on without it; `wait` says whether it succeeded"]
 pub struct Evaluation {

@@ -18,6 +18,11 @@ const REGRET_SHARE: f64 = 0.2;
 const REGRET_LEAST: u64 = 100_000_000;
 
 /// What an alert is about.
+///
+/// ```
+/// use crossover_array::AlertKind;
+/// assert_eq!(AlertKind::ALL.map(|kind| kind.name()), ["pressure", "leak", "regret", "fallback", "device_lost"]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum AlertKind {
@@ -61,6 +66,16 @@ impl fmt::Display for AlertKind {
 }
 
 /// Something that began or ended, from [`Runtime::on_alert`](crate::Runtime::on_alert).
+///
+/// ```
+/// use crossover_array::{Alert, AlertKind, Runtime};
+/// let watch = Runtime::current().on_alert(|alert: &Alert| {
+///     if alert.kind == AlertKind::Pressure && alert.active {
+///         eprintln!("{alert}");
+///     }
+/// });
+/// drop(watch);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Alert {

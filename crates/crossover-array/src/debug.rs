@@ -79,6 +79,14 @@ fn settle_watched(node: &Arc<Node>) {
 }
 
 /// Where a NaN came from; what [`Array::find_nan`] returns.
+///
+/// ```
+/// use crossover_array::Array;
+/// let origin = (Array::from([1.0f32, 0.0]) / 0.0).find_nan()?.unwrap(); // 0/0
+/// assert_eq!((origin.op(), origin.index()), ("divide", &[1][..]));
+/// assert_eq!(origin.location().file(), file!());
+/// # Ok::<(), crossover_array::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NanOrigin {
     op: &'static str,

@@ -14,6 +14,14 @@ use crate::{Array, Error, Result, convert, runtime::Runtime};
 /// The elements of an array in the host's memory, as they were when it was asked for; made by [`Array::host_view`].
 ///
 /// The memory stays where it is and as it is for as long as the view exists.
+///
+/// ```
+/// use crossover_array::Array;
+/// let view = Array::from([[1u8, 2], [3, 4]]).t().host_view()?;
+/// assert_eq!((view.shape().dims(), view.strides()), (&[2, 2][..], vec![1, 2]));
+/// assert!(!view.is_contiguous() && view.bytes()?.is_none());
+/// # Ok::<(), crossover_array::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct HostView {
     buffer: Arc<Buffer>,
@@ -109,6 +117,13 @@ impl HostView {
 }
 
 /// The elements of an array in memory that nobody else has any more: its holder may write to it. Made by [`Array::into_host_memory`].
+///
+/// ```
+/// use crossover_array::Array;
+/// let memory = (Array::from([1u8, 2]) * 10).into_host_memory()?;
+/// assert_eq!(memory.view().bytes()?, Some(&[10, 20][..]));
+/// # Ok::<(), crossover_array::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct HostMemory {
     view: HostView,

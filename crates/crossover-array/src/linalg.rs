@@ -225,6 +225,15 @@ pub fn eig(x: &Array) -> (Array, Array) {
 }
 
 /// What [`lstsq`] finds.
+///
+/// ```
+/// use crossover_array::{Array, linalg};
+/// let found = linalg::lstsq(&Array::from([[1.0f64], [1.0]]), &Array::from([[1.0f64], [3.0]]), None);
+/// assert!((found.solution.sum(()).item::<f64>()? - 2.0).abs() < 1e-14);
+/// assert!((found.residuals.sum(()).item::<f64>()? - 2.0).abs() < 1e-14);
+/// assert_eq!((found.rank.item::<i64>()?, found.singular_values.size()), (1, 1));
+/// # Ok::<(), crossover_array::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct LeastSquares {
     /// X with the smallest ‖A·X - B‖, and among those the smallest ‖X‖.

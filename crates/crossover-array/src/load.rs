@@ -8,6 +8,11 @@ use parking_lot::Mutex;
 use crate::runtime::Runtime;
 
 /// How busy the machine is, from [`Runtime::utilization`].
+///
+/// ```
+/// let now = crossover_array::Runtime::current().utilization();
+/// println!("{:?} cores of this process", now.process);
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Utilization {

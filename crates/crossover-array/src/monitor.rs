@@ -70,6 +70,12 @@ impl Default for Monitor {
 }
 
 /// Ends a subscription to alerts when it is dropped.
+///
+/// ```
+/// use crossover_array::Runtime;
+/// let watch = Runtime::current().on_alert(|alert| println!("{alert}"));
+/// drop(watch); // no more calls
+/// ```
 #[must_use = "the subscription ends when this is dropped"]
 pub struct AlertWatch {
     callbacks: Callbacks,

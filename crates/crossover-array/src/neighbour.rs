@@ -15,6 +15,14 @@ use crate::{Array, Device, Error, Result, device::resolve, eval, runtime::Runtim
 ///
 /// They are complete, and the memory stays where it is and as it is for as long as the view exists. When it goes, everything on the GPU is
 /// waited for: a neighbour may have queued work that reads the memory.
+///
+/// ```
+/// use crossover_array::{Array, DType};
+/// if let Ok(view) = Array::from([[1.0f32, 2.0]]).device_view(0) {
+///     assert_eq!((view.dtype(), view.shape().dims(), view.strides()), (DType::F32, &[1, 2][..], &[2, 1][..]));
+///     println!("{:#x} on GPU {}, in a row: {}", view.address(), view.ordinal(), view.is_contiguous());
+/// }
+/// ```
 #[derive(Debug)]
 pub struct DeviceView {
     /// `None` while it is being dropped.
@@ -103,6 +111,16 @@ impl Array {
     ///
     /// The elements that shape and strides lead to are readable memory of that GPU, in this process's primary context, and what was queued to
     /// write them is in order before [`gpu_queue`], or has passed.
+    ///
+    /// ```
+    /// use crossover_array::{Array, DType};
+    /// if let Ok(view) = Array::from([1.0f32, 2.0]).device_view(0) {
+    ///     // SAFETY: the view keeps its two elements where they are, and they are complete.
+    ///     let copy = unsafe { Array::from_device(0, view.address(), DType::F32, [2], None)? };
+    ///     assert_eq!(copy.to_vec::<f32>()?, [1.0, 2.0]);
+    /// }
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
     #[track_caller]
     pub unsafe fn from_device(
         ordinal: usize,

@@ -21,6 +21,12 @@ const KERNELS: usize = 16;
 const VERSION: u32 = 2;
 
 /// What a process with the setting `profiling` did, from [`processes`].
+///
+/// ```
+/// for process in crossover_array::processes() {
+///     println!("{} ({}): {} kernels, {}", process.program, process.pid, process.launches, process.to_json());
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProcessStats {
     /// The form of the file.
@@ -62,6 +68,12 @@ pub struct ProcessStats {
 }
 
 /// Memory of a device, in bytes.
+///
+/// ```
+/// for memory in crossover_array::processes().iter().flat_map(|process| &process.memory) {
+///     println!("{}: {} of {} bytes", memory.device, memory.live, memory.budget);
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProcessMemory {
     /// The device.
@@ -91,6 +103,12 @@ pub struct ProcessMemory {
 }
 
 /// Something that somebody should know about.
+///
+/// ```
+/// for process in crossover_array::processes() {
+///     process.alerts.iter().for_each(|alert| println!("{alert:?}"));
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProcessAlert {
     /// What it is about, by [`AlertKind::name`](crate::AlertKind::name).
@@ -102,6 +120,12 @@ pub struct ProcessAlert {
 }
 
 /// How many kernels ran where, for one reason.
+///
+/// ```
+/// for process in crossover_array::processes() {
+///     process.decisions.iter().for_each(|decision| println!("{decision:?}"));
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProcessDecision {
     /// The device.
@@ -113,6 +137,12 @@ pub struct ProcessDecision {
 }
 
 /// A kernel that ran.
+///
+/// ```
+/// for process in crossover_array::processes() {
+///     process.kernels.iter().for_each(|kernel| println!("{kernel:?}"));
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProcessKernel {
     /// Its name: the operations inside.

@@ -3,6 +3,16 @@
 use crate::{Array, DType};
 
 /// Which elements along the last axis are a pair.
+///
+/// ```
+/// use crossover_array::{Array, Rotary};
+/// // Half a turn changes every sign, whichever elements are pairs.
+/// let (sin, cos) = (Array::from([0.0f32]), Array::from([-1.0f32]));
+/// for pairs in [Rotary::Halves, Rotary::Neighbours] {
+///     assert_eq!(Array::from([1.0f32, 2.0]).turn_pairs(&sin, &cos, pairs).to_vec::<f32>()?, [-1.0, -2.0]);
+/// }
+/// # Ok::<(), crossover_array::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Rotary {
     /// One of the first half and the one at the same place of the second: GPT-NeoX, and Llama as Transformers has it.

@@ -57,6 +57,15 @@ pub(crate) type Choice = std::result::Result<Device, crossover_runtime::Error>;
 ///
 /// What it does not say comes from the environment, from `crossover.toml` in the current directory and from the user's
 /// `crossover/config.toml`, in this order; see [`Runtime::settings`].
+///
+/// ```
+/// use crossover_array::{Array, Growth, Precision, Runtime, Simd};
+/// let builder = Runtime::builder().threads(2).simd(Simd::Scalar).fusion(false).profiling(false);
+/// let builder = builder.precision(Precision::Exact).memory_growth(Growth::OnDemand).threshold_small(4096);
+/// let runtime = builder.build()?;
+/// assert_eq!(runtime.scope(|| Array::arange(4).sum(()).item::<i64>())?, 6);
+/// # Ok::<(), crossover_array::Error>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Builder {
     asked: Settings,

@@ -12,6 +12,16 @@ use crossover_core::{
 use crate::{Array, Error, Result, eval_all, s};
 
 /// What [`Array::unique_all`] finds.
+///
+/// ```
+/// use crossover_array::Array;
+/// let x = Array::from([7, 5, 7]);
+/// let found = x.unique_all()?;
+/// assert_eq!(found.values.take(&found.inverse, 0).to_vec::<i32>()?, [7, 5, 7]);
+/// assert_eq!(x.take(&found.indices, 0).to_vec::<i32>()?, found.values.to_vec::<i32>()?);
+/// assert_eq!(found.counts.to_vec::<i64>()?, [1, 2]);
+/// # Ok::<(), crossover_array::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Unique {
     /// The distinct elements in ascending order; every NaN is distinct.

@@ -16,6 +16,14 @@ pub(crate) use keys::Settings;
 use keys::{ALIASES, KEYS};
 
 /// Who set something.
+///
+/// ```
+/// use crossover_array::{Origin, Runtime};
+/// let runtime = Runtime::builder().threads(2).build()?;
+/// let threads = runtime.settings().into_iter().find(|setting| setting.name == "threads").unwrap();
+/// assert_eq!((&threads.origin, threads.origin.to_string().as_str()), (&Origin::Builder, "the program"));
+/// # Ok::<(), crossover_array::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Origin {
@@ -41,6 +49,12 @@ impl fmt::Display for Origin {
 }
 
 /// A setting of a runtime, as [`Runtime::settings`](crate::Runtime::settings) lists it.
+///
+/// ```
+/// for setting in crossover_array::Runtime::current().settings() {
+///     println!("{} = {} ({}): {}", setting.name, setting.value, setting.origin, setting.about);
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Setting {

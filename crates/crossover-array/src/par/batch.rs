@@ -25,6 +25,10 @@ use crate::{Array, DType, Error, Result, keepdims};
 /// let products = batch.matmul(&matrices)?;
 /// assert_eq!(products[2].to_vec::<f32>()?[0], 36.0);
 /// assert_eq!((batch.stats().operations, batch.stats().groups), (1, 1));
+/// let signs = Batch::new(vec![Array::from([1u8, 2]), Array::from([4u8])]).xor(&Array::from(255u8))?;
+/// assert_eq!(signs[1].to_vec::<u8>()?, [251]);
+/// let each = batch.try_map(|x| x.reshape([2, 8]));
+/// assert!(each.iter().all(|result| result.is_ok()) && batch.items().len() == each.len());
 /// # Ok::<(), crossover_array::Error>(())
 /// ```
 pub struct Batch {
@@ -34,6 +38,16 @@ pub struct Batch {
 }
 
 /// What a batch has done so far.
+///
+/// ```
+/// use crossover_array::{Array, Batch};
+/// let batch = Batch::new(vec![Array::from([1.0f32, 2.0]), Array::from([3.0f32, 4.0])]);
+/// batch.map(|x| x.exp())?;
+/// let stats = batch.stats();
+/// assert_eq!((stats.results, stats.largest_group, stats.failed), (2, 2, 0));
+/// println!("{:.0} results per second", stats.throughput());
+/// # Ok::<(), crossover_array::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct BatchStats {
     /// Operations over the whole list.

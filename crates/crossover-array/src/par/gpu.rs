@@ -16,6 +16,14 @@ use super::{
 use crate::{Array, Error, Result, Runtime, node::State};
 
 /// What [`gpu_map`](super::ParIter::gpu_map) takes: an array, or several that belong together.
+///
+/// ```
+/// use crossover_array::{Array, par_iter};
+/// let pairs = vec![(Array::from([1, 2]), Array::from([3, 4]))];
+/// let sums = par_iter(pairs).gpu_map(|(a, b)| a + b).collect()?;
+/// assert_eq!(sums[0].to_vec::<i32>()?, [4, 6]);
+/// # Ok::<(), crossover_array::Error>(())
+/// ```
 pub trait Pieces: Clone + Send + Sync {
     /// The arrays.
     fn pieces(&self) -> Vec<&Array>;
@@ -84,6 +92,14 @@ impl<const N: usize> Pieces for [Array; N] {
 }
 
 /// What a map did, and how long it took.
+///
+/// ```
+/// use crossover_array::{Array, par_iter};
+/// let items = vec![Array::from([1.0f32, 2.0]), Array::from([3.0f32, 4.0])];
+/// let (results, report) = par_iter(items).gpu_map(|x| x.sum(())).run();
+/// assert!(results.iter().all(|result| result.is_ok()));
+/// assert_eq!((report.kinds, report.batched), (1, 2));
+/// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct GpuReport {
     /// Combinations of dtypes and shapes among the items.
@@ -113,6 +129,14 @@ impl fmt::Display for GpuReport {
 }
 
 /// A function to be applied to items; made by [`gpu_map`](super::ParIter::gpu_map).
+///
+/// ```
+/// use crossover_array::{Array, par_iter};
+/// let items: Vec<Array> = (0..5).map(|i| Array::full([3], i as f32)).collect();
+/// let sums = par_iter(items).gpu_map(|x| x.sum(())).max_batch_size(2).collect()?;
+/// assert_eq!(sums[4].item::<f32>()?, 12.0);
+/// # Ok::<(), crossover_array::Error>(())
+/// ```
 #[must_use = "nothing is computed before `collect` or `run`"]
 pub struct GpuMap<P, F> {
     items: Vec<P>,

@@ -17,6 +17,27 @@ const RUN: usize = 1024;
 /// Items that are worked on by several threads; made by [`par_iter`].
 ///
 /// Adaptors are lazy, and cost what Rayon's cost. What follows [`map`](ParIter::map) sees items in their order.
+///
+/// ```
+/// use crossover_array::par_iter;
+/// let words = par_iter(vec!["seven", "is", "prime"]);
+/// let long: Vec<(usize, &str)> = words.enumerate().filter(|(_, word)| word.len() > 2).collect();
+/// assert_eq!(long, [(0, "seven"), (2, "prime")]);
+///
+/// let squares = || par_iter(0..100u32).map(|n| n * n);
+/// assert_eq!((squares().min(), squares().max(), squares().count()), (Some(0), Some(9801), 100));
+/// assert_eq!(squares().sum::<u32>(), 328_350);
+/// assert!(squares().any(|n| n == 49) && !squares().all(|n| n < 9));
+/// let pairs: Vec<Vec<u32>> = squares().skip(2).take(3).chunks(2).collect();
+/// assert_eq!(pairs, [vec![4, 9], vec![16]]);
+/// let total = std::sync::atomic::AtomicU32::new(0);
+/// squares().for_each(|n| {
+///     total.fetch_add(n, std::sync::atomic::Ordering::Relaxed);
+/// });
+/// assert_eq!(total.into_inner(), 328_350);
+/// let halves = par_iter(vec![4, 2]).jobs().run(|n| Ok::<i32, String>(n / 2));
+/// assert_eq!(halves.results[1], Ok(1));
+/// ```
 #[derive(Clone)]
 pub struct ParIter<I> {
     inner: I,

@@ -11,6 +11,16 @@ use rayon::prelude::*;
 use super::{Telemetry, carry::Carried, tasks::Panicked, tasks::isolated};
 
 /// What happens when an item fails.
+///
+/// ```
+/// use crossover_array::par::{Policy, par_iter};
+/// use std::sync::atomic::{AtomicU32, Ordering};
+/// let attempts = AtomicU32::new(0);
+/// let report = par_iter(vec![7]).jobs().policy(Policy::Retry(3)).run(|n| {
+///     if attempts.fetch_add(1, Ordering::Relaxed) < 2 { Err("not yet") } else { Ok(*n) }
+/// });
+/// assert_eq!((report.results[0].clone(), report.telemetry.retries), (Ok(7), 2));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Policy {
     /// Items that have not begun are skipped.
@@ -23,6 +33,12 @@ pub enum Policy {
 }
 
 /// Why an item has no result.
+///
+/// ```
+/// use crossover_array::par::{Failure, par_iter};
+/// let report = par_iter(vec![1]).jobs().run(|_| -> Result<i32, String> { panic!("no luck") });
+/// assert!(matches!(&report.results[0], Err(Failure::Panic(panic)) if panic.message() == "no luck"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure<E> {
     /// Its function returned this, the last time.
@@ -46,6 +62,12 @@ impl<E: fmt::Display> fmt::Display for Failure<E> {
 impl<E: fmt::Debug + fmt::Display> std::error::Error for Failure<E> {}
 
 /// How far a run is.
+///
+/// ```
+/// use crossover_array::par::{Progress, par_iter};
+/// let jobs = par_iter(0..3).jobs().progress(|Progress { done, total }| println!("{done} of {total}"));
+/// assert_eq!(jobs.run(|n| Ok::<i32, String>(n + 1)).into_results(), Ok(vec![1, 2, 3]));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Items that have ended, well or badly.
@@ -55,6 +77,13 @@ pub struct Progress {
 }
 
 /// Results of a run, in the order of the items, and how long they took.
+///
+/// ```
+/// use crossover_array::par::{Failure, Policy, par_iter};
+/// let report = par_iter(vec!["1", "x"]).jobs().policy(Policy::Continue).run(|text| text.parse::<i32>());
+/// assert_eq!(report.telemetry.succeeded, 1);
+/// assert!(matches!(report.into_results(), Err(Failure::Error(_))));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Report<U, E> {
     /// One per item.
@@ -87,7 +116,8 @@ type Watcher = Box<dyn Fn(Progress) + Send + Sync>;
 ///
 /// ```
 /// use crossover_array::par::{Failure, Policy, par_iter};
-/// let report = par_iter(vec!["1", "two", "3"]).jobs().policy(Policy::Continue).run(|text| text.parse::<i32>());
+/// let jobs = par_iter(vec!["1", "two", "3"]).jobs().policy(Policy::Continue);
+/// let report = jobs.progress(|so_far| println!("{} of {}", so_far.done, so_far.total)).run(|text| text.parse::<i32>());
 /// assert_eq!(report.results[0], Ok(1));
 /// assert!(matches!(report.results[1], Err(Failure::Error(_))));
 /// assert_eq!(report.results[2], Ok(3));

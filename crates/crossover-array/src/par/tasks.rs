@@ -12,6 +12,12 @@ use parking_lot::{Condvar, Mutex};
 use super::carry::carry;
 
 /// A task that panicked, with its message.
+///
+/// ```
+/// use crossover_array::par;
+/// let panicked = par::spawn(|| -> i64 { panic!("no luck") }).join().unwrap_err();
+/// assert_eq!((panicked.message(), panicked.to_string().as_str()), ("no luck", "a task panicked: no luck"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Panicked {
     message: String,
@@ -51,6 +57,15 @@ struct Slot<T> {
 }
 
 /// A task that was started; made by [`spawn`] and [`Scope::spawn`]. Dropping it leaves the task alone.
+///
+/// ```
+/// use crossover_array::par;
+/// let task = par::spawn(|| 6 * 7);
+/// while !task.is_finished() {
+///     std::thread::yield_now(); // or something useful
+/// }
+/// assert_eq!(task.join(), Ok(42));
+/// ```
 #[must_use = "the task goes on without it; `join` says how it ended"]
 pub struct Task<T> {
     slot: Arc<Slot<T>>,
@@ -110,6 +125,13 @@ pub fn spawn<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> Ta
 }
 
 /// Where tasks can be started that borrow from the caller; made by [`scope`].
+///
+/// ```
+/// use crossover_array::par;
+/// let text = String::from("borrowed");
+/// let length = par::scope(|scope| scope.spawn(|| text.len()).join());
+/// assert_eq!(length, Ok(8));
+/// ```
 pub struct Scope<'a, 'scope> {
     inner: &'a rayon::Scope<'scope>,
 }

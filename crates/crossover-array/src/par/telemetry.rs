@@ -3,6 +3,13 @@
 use std::{fmt, time::Duration};
 
 /// Counts and times of one run over items.
+///
+/// ```
+/// use crossover_array::par::par_iter;
+/// let telemetry = par_iter(0..10).jobs().run(|n| Ok::<i32, String>(n * 2)).telemetry;
+/// assert_eq!((telemetry.items, telemetry.succeeded, telemetry.retries), (10, 10, 0));
+/// println!("{:.0} items per second, 99% within {:?}", telemetry.throughput(), telemetry.p99);
+/// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Telemetry {
     /// Items that there were.
