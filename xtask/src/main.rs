@@ -15,6 +15,7 @@ mod examples;
 mod exports;
 mod fuzz;
 mod hrr;
+mod modules;
 mod nn_tables;
 mod nvrtc;
 mod package;
@@ -58,6 +59,7 @@ enum Command {
     Test(test::Arguments),
     Bless(bless::Arguments),
     Bench(bench::Arguments),
+    Modules(modules::Arguments),
     Fuzz(fuzz::Arguments),
     Differential(differential::Arguments),
     /// Check that crates only depend on crates below them
@@ -88,6 +90,7 @@ fn main() -> ExitCode {
         Command::Test(arguments) => test::run(&arguments),
         Command::Bless(arguments) => bless::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Modules(arguments) => modules::run(&arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Deps => check::run_one(check::Step::Deps),
         Command::Performance => performance::run(),

@@ -1,6 +1,7 @@
 //! The tables of docs/nn.md, from the newest `bench/results/cores-nn-*.json` and `bench/results/nn-*.json`.
 //!
-//! `cargo xtask bench --peers --only attention --only transformer_layer --json FILE` writes the first. `bench/nn_gpu.py` writes the second: our figures,
+//! `cargo xtask bench --peers --only attention --only transformer_layer --json FILE` writes the first; rows of the same names in the newest
+//! `bench/results/cpu-*.json`, of a processor with wider vectors, stand beside it. `bench/nn_gpu.py` writes the second: our figures,
 //! those of other libraries, and the kernels of attention, of one session on one device.
 
 use std::fmt::Write as _;
@@ -30,6 +31,9 @@ pub fn page() -> Result<Option<(String, String)>> {
     if let Some((path, document)) = newest("cores-nn-")? {
         tables += &cores(&path, &document);
     }
+    if let Some((path, document)) = newest("cpu-")? {
+        tables += &cores(&path, &with_layers_alone(document));
+    }
     if let Some((path, document)) = newest("nn-")? {
         tables += &device(&path, &document);
     }
@@ -41,6 +45,14 @@ pub fn page() -> Result<Option<(String, String)>> {
     let (before, rest) = page.split_once(BEGIN).context("docs/nn.md has no nn:begin mark")?;
     let (_, after) = rest.split_once(END).context("docs/nn.md has no nn:end mark")?;
     Ok(Some((PAGE.to_string(), format!("{before}{BEGIN}\n{tables}{END}{after}"))))
+}
+
+/// A result file with nothing but the work of this page.
+fn with_layers_alone(mut document: Value) -> Value {
+    if let Some(results) = document["results"].as_array_mut() {
+        results.retain(|entry| ["attention", "transformer_layer"].contains(&text(&entry["workload"])));
+    }
+    document
 }
 
 /// On the host, beside PyTorch.

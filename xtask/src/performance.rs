@@ -1,4 +1,4 @@
-//! `cargo xtask performance`: docs/performance.md and the tables of README and docs/nn.md, from the files under bench/results/.
+//! `cargo xtask performance`: docs/performance.md and the tables of README, docs/nn.md and the pages of modules, from the files under bench/results/.
 //!
 //! Every number in those pages is copied from a result file that names its command and commit; nothing is typed by
 //! hand. `cargo xtask check performance` fails when the pages and the files differ.
@@ -8,7 +8,7 @@ use std::{fmt::Write as _, fs, path::PathBuf};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use crate::{nn_tables, step::Finding, workspace};
+use crate::{modules, nn_tables, step::Finding, workspace};
 
 const PAGE: &str = "docs/performance.md";
 const README: &str = "README.md";
@@ -22,7 +22,7 @@ pub fn run() -> Result<bool> {
 
 /// Whether all pages say what the result files say.
 pub fn check() -> Result<Finding> {
-    compare(pages()?, "3 pages", "cargo xtask performance")
+    compare(pages()?, "pages", "cargo xtask performance")
 }
 
 /// Writes generated files, given by their path in the workspace.
@@ -77,6 +77,7 @@ fn pages() -> Result<Vec<(String, String)>> {
     let readme = format!("{before}{BEGIN}\n{}{END}{after}", table);
     let mut all = vec![(PAGE.to_string(), page), (README.to_string(), readme)];
     all.extend(nn_tables::page()?);
+    all.extend(modules::pages()?);
     Ok(all)
 }
 
@@ -203,7 +204,7 @@ pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or("?")
 }
 
-fn duration(seconds: f64) -> String {
+pub(crate) fn duration(seconds: f64) -> String {
     match seconds {
         s if s >= 1e-3 => format!("{:.2} ms", s * 1e3),
         s => format!("{:.2} µs", s * 1e6),

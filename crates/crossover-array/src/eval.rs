@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicBool, Ordering},
 };
 
 use crossover_core::{
@@ -11,6 +11,7 @@ use crossover_core::{
     ops::MapOp,
 };
 use crossover_runtime::{Buffer, Wanted, trace};
+use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -292,12 +293,49 @@ fn stored_operands(op: &Op, operands: usize) -> usize {
     }
 }
 
-/// How often somebody has asked for values that depend on a placeholder.
-static ASKED: AtomicU64 = AtomicU64::new(0);
+/// The placeholders of traces under way, by address, and whether somebody has asked for values that depend on them.
+static TRACES: Mutex<Vec<(usize, Arc<AtomicBool>)>> = Mutex::new(Vec::new());
 
-/// A number that changes whenever somebody, on any thread, asks for values that depend on a placeholder.
-pub(crate) fn asked() -> u64 {
-    ASKED.load(Ordering::Relaxed)
+/// A trace under way, which keeps its placeholders; it learns when somebody, on any thread, asks for values that depend on them, and nothing of
+/// other traces.
+pub(crate) struct Tracing {
+    placeholders: Vec<Arc<Node>>,
+    asked: Arc<AtomicBool>,
+}
+
+impl Tracing {
+    /// A trace with these placeholders.
+    pub fn new(placeholders: Vec<Arc<Node>>) -> Tracing {
+        let asked = Arc::new(AtomicBool::new(false));
+        let known = placeholders.iter().map(|node| (Arc::as_ptr(node) as usize, asked.clone()));
+        TRACES.lock().extend(known);
+        Tracing { placeholders, asked }
+    }
+
+    pub fn placeholders(&self) -> &[Arc<Node>] {
+        &self.placeholders
+    }
+
+    /// Whether somebody has asked for values that depend on the placeholders.
+    pub fn was_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Tracing {
+    fn drop(&mut self) {
+        TRACES.lock().retain(|(_, asked)| !Arc::ptr_eq(asked, &self.asked));
+    }
+}
+
+/// Notes that values of a placeholder are asked for. One that outlived its trace is nobody's.
+fn note_asked(placeholder: &Arc<Node>) {
+    let address = Arc::as_ptr(placeholder) as usize;
+    let traces = TRACES.lock();
+    traces
+        .iter()
+        .filter(|(known, _)| *known == address)
+        .for_each(|(_, asked)| asked.store(true, Ordering::Relaxed));
 }
 
 /// A node without a value, for tracing: a function called with it says what it would compute.
@@ -465,7 +503,7 @@ impl Extractor<'_> {
     /// An input for a placeholder.
     fn hole(&mut self, node: &Arc<Node>, ty: &Type) -> Result<NodeId> {
         let Some(number) = self.placeholders.iter().position(|known| Arc::ptr_eq(known, node)) else {
-            ASKED.fetch_add(1, Ordering::Relaxed);
+            note_asked(node);
             let what = "the function asks for values of its argument while it is traced".to_string();
             return Err(Error::new(crossover_core::Error::Value { op: "gpu_map", what }, node.location));
         };

@@ -6,12 +6,6 @@ use crossover_array::{
     par_iter, random, s,
 };
 
-/// One test at a time: a function that asks for values while it is traced is noticed in the whole process, and others then run item by item.
-fn alone() -> std::sync::MutexGuard<'static, ()> {
-    static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
 /// Runs a function over many and over each, and compares; the report of the many.
 fn compared(items: Vec<Array>, tolerance: f64, f: impl Fn(Array) -> Array) -> GpuReport {
     let (many, report) = par_iter(items.clone()).gpu_map(&f).run();
@@ -54,7 +48,6 @@ fn all_batched(report: &GpuReport, count: usize) {
 
 #[test]
 fn exact_operations_have_the_same_bits() {
-    let _alone = alone();
     let weights = Array::linspace(0.5, 2.0, 20).astype(DType::F32);
     let order = Array::from([19i64, 0, 3, 3]);
     type Function<'a> = &'a dyn Fn(Array) -> Array;
@@ -93,7 +86,6 @@ fn exact_operations_have_the_same_bits() {
 
 #[test]
 fn products_transforms_and_decompositions_are_within_their_errors() {
-    let _alone = alone();
     let matrix = random::normal::<f32>(&Key::new(99), [12, 7]);
     all_batched(&compared(items(8, &[12, 12]), 1e-5, |x| x.matmul(&x)), 8);
     all_batched(&compared(items(8, &[5, 12]), 1e-5, |x| x.matmul(&matrix)), 8);
@@ -105,7 +97,6 @@ fn products_transforms_and_decompositions_are_within_their_errors() {
 
 #[test]
 fn what_asks_for_values_is_called_for_each_item() {
-    let _alone = alone();
     let report = compared(items(6, &[10]), 0.0, |x| {
         let largest = x.max(()).item::<f32>().unwrap_or(f32::NAN);
         x / largest
@@ -116,8 +107,45 @@ fn what_asks_for_values_is_called_for_each_item() {
 }
 
 #[test]
+fn a_function_that_asks_for_values_leaves_other_traces_alone() {
+    use std::sync::Barrier;
+    // Each step of one thread happens while the other's trace is under way.
+    let (begun, asked) = (Barrier::new(2), Barrier::new(2));
+    let wait = |barrier: &Barrier| drop(barrier.wait());
+    std::thread::scope(|scope| {
+        let quiet = scope.spawn(|| {
+            let first = std::sync::Once::new();
+            let (_, report) = par_iter(items(4, &[5]))
+                .gpu_map(|x| {
+                    first.call_once(|| {
+                        wait(&begun);
+                        wait(&asked);
+                    });
+                    x * 2.0
+                })
+                .run();
+            report
+        });
+        let first = std::sync::Once::new();
+        let (_, report) = par_iter(items(4, &[5]))
+            .gpu_map(|x| {
+                let mut largest = f32::NAN;
+                first.call_once(|| wait(&begun));
+                // On a thread of its own: it is still this trace that is told.
+                std::thread::scope(|inner| {
+                    largest = inner.spawn(|| x.max(()).item::<f32>().unwrap_or(f32::NAN)).join().unwrap();
+                });
+                x / largest
+            })
+            .run();
+        wait(&asked);
+        assert_eq!((report.batched, report.single), (0, 4), "{report}");
+        all_batched(&quiet.join().unwrap(), 4);
+    });
+}
+
+#[test]
 fn what_cannot_be_batched_is_called_for_each_item() {
-    let _alone = alone();
     let report = compared(items(6, &[10]), 0.0, |x| {
         let indices = x.argsort(0);
         x.take(&indices, 0)
@@ -133,7 +161,6 @@ fn what_cannot_be_batched_is_called_for_each_item() {
 
 #[test]
 fn ragged_items_are_grouped_and_keep_their_order() {
-    let _alone = alone();
     let ragged: Vec<Array> = (0..50).map(|i| Array::full([1 + i % 4, 3], i as f32)).collect();
     let report = compared(ragged, 0.0, |x| x.sum(0) * 2.0);
     assert_eq!((report.kinds, report.groups, report.batched), (4, 4, 50));
@@ -143,7 +170,6 @@ fn ragged_items_are_grouped_and_keep_their_order() {
 
 #[test]
 fn groups_are_as_large_as_allowed() {
-    let _alone = alone();
     let (results, report) = par_iter(items(50, &[100])).gpu_map(|x| x.exp().sum(())).max_batch_size(16).run();
     assert_eq!((report.groups, report.largest_group, results.len()), (4, 13, 50));
     assert!(results.iter().all(Result::is_ok));
@@ -160,7 +186,6 @@ fn groups_are_as_large_as_allowed() {
 
 #[test]
 fn one_item_that_fails_does_not_take_the_others_with_it() {
-    let _alone = alone();
     let mut list = items(5, &[3, 3]);
     list[2] = Array::zeros::<f32>([3, 3]);
     list[4] = Array::from([1.0f32, 2.0]) + Array::from([1.0f32, 2.0, 3.0]);
@@ -182,7 +207,6 @@ fn one_item_that_fails_does_not_take_the_others_with_it() {
 
 #[test]
 fn an_empty_list_has_an_empty_result() {
-    let _alone = alone();
     let (results, report) = par_iter(Vec::<Array>::new()).gpu_map(|x| x.exp()).run();
     assert!(results.is_empty() && report.kinds == 0);
     assert!(Batch::new(vec![]).matmul(&[]).unwrap().is_empty());
@@ -191,7 +215,6 @@ fn an_empty_list_has_an_empty_result() {
 
 #[test]
 fn pairs_and_triples_travel_together() {
-    let _alone = alone();
     let triples: Vec<(Array, Array, Array)> =
         items(6, &[4]).into_iter().zip(items(6, &[4])).map(|(a, b)| (a, b, Array::scalar(2.0f32))).collect();
     let sums = par_iter(triples.clone()).gpu_map(|(a, b, c)| a + b * c).collect().unwrap();
@@ -204,7 +227,6 @@ fn pairs_and_triples_travel_together() {
 
 #[test]
 fn items_that_are_views_or_pending_are_computed() {
-    let _alone = alone();
     let whole = random::normal::<f32>(&Key::new(3), [8, 30]);
     let views: Vec<Array> = (0..8).map(|i| whole.slice(s![i, ..; 3])).collect();
     all_batched(&compared(views, 0.0, |x| x.cumulative_sum(0)), 8);
@@ -214,7 +236,6 @@ fn items_that_are_views_or_pending_are_computed() {
 
 #[test]
 fn batches_count_what_they_do() {
-    let _alone = alone();
     let matrices = items(10, &[16, 16]);
     let batch = Batch::new(matrices.clone()).max_batch_size(4);
     let products = batch.matmul(&matrices).unwrap();
@@ -244,7 +265,6 @@ fn batches_count_what_they_do() {
 
 #[test]
 fn lengths_are_those_of_numbers_of_any_dtype() {
-    let _alone = alone();
     let (three, four) = (Complex::new(0.0, 3.0f64), Complex::new(4.0, 0.0));
     let items = vec![
         Array::from([three, four]),
@@ -267,4 +287,46 @@ fn lengths_are_those_of_numbers_of_any_dtype() {
     near(&unit[3], [0.6, 0.8]);
     assert_eq!(unit[4].to_vec::<f64>().unwrap(), [-1.0]);
     near(&unit[5], [0.8, 0.6]);
+}
+
+/// Elements of the unit array of one that comes twice.
+fn unit<T: crossover_array::Element>(values: &[T]) -> Vec<f64> {
+    let item = Array::from_vec(values.to_vec(), [values.len()]);
+    let out = Batch::new(vec![item.clone(), item]).normalise().unwrap();
+    assert_eq!(out[0].dtype(), if T::DTYPE.is_float() { T::DTYPE } else { DType::F64 });
+    out[1].astype(DType::F64).to_vec::<f64>().unwrap()
+}
+
+#[test]
+fn lengths_do_not_depend_on_size() {
+    let half = 0.5f64.sqrt();
+    let near = |found: Vec<f64>, unit: f64| found.iter().all(|x| (x - half).abs() < unit);
+    for size in [1.4e-45f32, 1e-38, 1e-30, 1e-20, 1.0, 1e15, 1e20, 3e38] {
+        assert!(near(unit(&[size, size]), 1e-7), "{size}");
+    }
+    for size in [5e-324f64, 1e-308, 1e-170, 1.0, 1e154, 1e300, 1.7e308] {
+        assert!(near(unit(&[size, size]), 1e-15), "{size}");
+    }
+    for size in [-30, 0, 20] {
+        let size = half::bf16::from_f64(10f64.powi(size));
+        assert!(near(unit(&[size, size]), 0.01), "{size}");
+    }
+    assert!(near(unit(&[i64::MAX, i64::MAX]), 1e-15));
+    assert_eq!(unit(&[0f32, -0.0]), [0.0, 0.0]);
+    assert_eq!(unit::<f32>(&[]), [0f64; 0]);
+    let small = unit(&[3e-30f32, 4e-30]);
+    assert!((small[0] - 0.6).abs() < 1e-7 && (small[1] - 0.8).abs() < 1e-7, "{small:?}");
+    let lost = unit(&[f64::INFINITY, 1.0]);
+    assert!(lost[0].is_nan() && lost[1] == 0.0);
+    assert!(unit(&[f32::NAN, 1.0]).iter().all(|x| x.is_nan()));
+}
+
+#[test]
+fn complex_lengths_do_not_depend_on_size() {
+    for size in [1e-40f32, 1e-25, 1.0, 1e25, 1e38] {
+        let item = Array::from_vec(vec![Complex::new(0.0, size), Complex::new(size, 0.0)], [2]);
+        let out = Batch::new(vec![item]).normalise().unwrap();
+        let found = out[0].abs().to_vec::<f32>().unwrap();
+        assert!(found.iter().all(|x| (x - 0.5f32.sqrt()).abs() < 1e-6), "{size}: {found:?}");
+    }
 }

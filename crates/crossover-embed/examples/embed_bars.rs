@@ -1,4 +1,6 @@
 //! Lookups from a mapped table beside those from memory, and encodings: `cargo run --release -p crossover-embed --example embed_bars`.
+//!
+//! `cargo xtask modules` runs it; the first calls, which touch the file, are not timed: its rows are hot.
 
 #![allow(unsafe_code)]
 
@@ -29,6 +31,17 @@ fn pair(mut first: impl FnMut() -> Result<()>, mut second: impl FnMut() -> Resul
     Ok((a[ROUNDS / 2], b[ROUNDS / 2]))
 }
 
+/// Prints figures in microseconds: as a line, or as JSON with `--json`.
+fn row(name: &str, figures: &[(&str, f64)]) {
+    if std::env::args().any(|word| word == "--json") {
+        let fields: String = figures.iter().map(|(key, us)| format!(", \"{key}\": {us:.4}")).collect();
+        println!("{{\"name\": \"{name}\"{fields}}}");
+        return;
+    }
+    let fields: String = figures.iter().map(|(key, us)| format!("  {key} {us:.3}")).collect();
+    println!("{name:<60}{fields}");
+}
+
 fn main() -> Result<()> {
     let path = std::env::temp_dir().join(format!("crossover-embed-bars-{}", std::process::id()));
     for (rows, columns, count) in [(50_000, 512, 16_384), (200_000, 128, 4096), (50_000, 64, 256)] {
@@ -43,11 +56,8 @@ fn main() -> Result<()> {
             || mapped.lookup(&tokens).map(|rows| drop(black_box(rows))),
             || memory.lookup(&tokens).map(|rows| drop(black_box(rows))),
         )?;
-        println!(
-            "{count} of {rows} rows of {columns} f32: mapped {file:.0} µs, in memory {array:.0} µs, ratio {:.2}; {:?}",
-            file / array,
-            mapped.stats()
-        );
+        let name = format!("lookup of {count} of {rows} rows of {columns} f32");
+        row(&name, &[("mapped_us", file), ("memory_us", array)]);
     }
     std::fs::remove_file(&path).ok();
     let positions: Array = Array::arange(2048i64) + Array::zeros::<i64>([8, 1]);
@@ -67,6 +77,15 @@ fn main() -> Result<()> {
             Ok(())
         },
     )?;
-    println!("encoding of 8 × 2048 × 512: exact {exact:.0} µs, with f32 angles {plain:.0} µs");
+    row("encoding of 8 × 2048 × 512 f32", &[("exact_us", exact), ("f32_angles_us", plain)]);
+    let embedder = Embedder::new(EmbedConfig::new(50_000, 512))?;
+    let wide = Embedder::new(EmbedConfig::new(50_000, 512).relative(16))?;
+    let tokens = random::integers::<i64>(&Key::new(3), [8, 2048], 0..50_000);
+    tokens.eval()?;
+    let (plain, relative) = pair(
+        || embedder.embed(&tokens).map(|out| drop(black_box(out))),
+        || wide.embed(&tokens).map(|out| drop(black_box(out))),
+    )?;
+    row("embedding of 8 × 2048 tokens, 512 columns f32", &[("ours_us", plain), ("relative_us", relative)]);
     Ok(())
 }

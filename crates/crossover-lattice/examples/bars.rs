@@ -1,8 +1,10 @@
 //! Times of paths, fields and transforms: `cargo run --release -p crossover-lattice --example bars`.
 //!
-//! `docs/lattice.md` has the figures, and the peers measured in the same minutes.
+//! `cargo xtask modules` runs this beside SciPy; `docs/lattice.md` has the figures.
 
 use std::{hint::black_box, time::Instant};
+
+use rayon::prelude::*;
 
 use crossover_lattice::{Error, Lattice, Obstacles, walsh_hadamard, xor_in_place, xor_transform};
 
@@ -35,33 +37,63 @@ fn noise(lattice: &Lattice) -> Result<Obstacles, Error> {
     Obstacles::from_mask(lattice, &mask)
 }
 
+/// Prints figures in microseconds: as a line, or as JSON with `--json`.
+fn row(name: &str, figures: &[(&str, f64)]) {
+    if std::env::args().any(|word| word == "--json") {
+        let fields: String = figures.iter().map(|(key, us)| format!(", \"{key}\": {us:.4}")).collect();
+        println!("{{\"name\": \"{name}\"{fields}}}");
+        return;
+    }
+    let fields: String = figures.iter().map(|(key, us)| format!("  {key} {us:.3}")).collect();
+    println!("{name:<60}{fields}");
+}
+
+/// A copy into fresh memory by all threads: as much is read and written as a transform reads and writes.
+fn copied(data: &[u8]) -> Vec<u8> {
+    // Zeros that nobody has written: the system gives them when they are first touched, as any fresh memory.
+    let mut copy = vec![0; data.len()];
+    spread(&mut copy, data);
+    copy
+}
+
+fn spread(to: &mut [u8], from: &[u8]) {
+    let part = 1 << 18;
+    to.par_chunks_mut(part).zip(from.par_chunks(part)).for_each(|(to, from)| to.copy_from_slice(from));
+}
+
 fn main() -> Result<(), Error> {
     let small = Lattice::new([100, 100])?;
     let blocked = noise(&small)?;
     let path = median(20, 2000, || drop(black_box(small.shortest_path(0, 9_999))));
-    println!("path of 199 vertices among 10,000      {path:10.2} µs");
+    row("path of 199 vertices among 10,000, nothing in the way", &[("ours_us", path)]);
     let path = median(20, 20, || drop(black_box(small.search().obstacles(&blocked).path(0, 9_999))));
-    println!("the same around obstacles              {path:10.2} µs");
+    row("path of 199 vertices among 10,000, a quarter blocked", &[("ours_us", path)]);
     let cube = Lattice::cube(4, 10)?;
     let path = median(20, 2000, || drop(black_box(cube.shortest_path(0, 9_999))));
-    println!("path across 10 × 10 × 10 × 10          {path:10.2} µs");
+    row("path across 10 × 10 × 10 × 10", &[("ours_us", path)]);
     for sizes in [&[1000, 1000][..], &[100, 100, 100]] {
         let large = Lattice::new(sizes)?;
         let blocked = noise(&large)?;
+        let sizes = sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(" × ");
         let field = median(9, 1, || drop(black_box(large.distance_field(&[0], None))));
-        println!("field of {sizes:?}, nothing in the way {field:10.0} µs");
+        row(&format!("distances in {sizes}, nothing in the way"), &[("ours_us", field)]);
         let field = median(9, 1, || drop(black_box(large.distance_field(&[0], Some(&blocked)))));
-        println!("field of {sizes:?} around obstacles    {field:10.0} µs");
+        row(&format!("distances in {sizes}, a quarter blocked"), &[("ours_us", field)]);
     }
     let few = [1u64, 2, 3, 4, 5];
     let time = median(20, 10_000, || drop(black_box(xor_transform(&few, &[7, 9]))));
-    println!("xor_transform of 5 elements            {time:10.3} µs");
-    let mut many = vec![1u8; 256 << 20];
-    let time = median(7, 1, || drop(black_box(xor_in_place(&mut many, &[1, 2, 3]))));
-    let gigabytes = 2.0 * many.len() as f64 / 1e3 / time;
-    println!("xor_transform of 256 MiB in place      {time:10.0} µs, {gigabytes:.1} GB/s moved");
+    row("xor_transform of 5 elements", &[("ours_us", time)]);
+    let key = [1, 2, 3];
+    let mut many: Vec<u8> = (0..256usize << 20).map(|i| (i * 31 >> 3) as u8).collect();
+    let ours = median(7, 1, || drop(black_box(xor_transform(&many, &key))));
+    let copy = median(7, 1, || drop(black_box(copied(&many))));
+    row("xor_transform of 256 MiB", &[("ours_us", ours), ("copy_us", copy)]);
+    let ours = median(7, 1, || drop(black_box(xor_in_place(&mut many, &key))));
+    let mut other = vec![0u8; many.len()];
+    let copy = median(7, 1, || spread(black_box(&mut other), &many));
+    row("xor_in_place of 256 MiB", &[("ours_us", ours), ("copy_us", copy)]);
     let mut line = vec![1.0f32; 1 << 22];
     let time = median(7, 1, || drop(black_box(walsh_hadamard(&mut line))));
-    println!("walsh_hadamard of 2^22 f32             {time:10.0} µs");
+    row("walsh_hadamard of 2²² f32", &[("ours_us", time)]);
     Ok(())
 }

@@ -301,6 +301,11 @@ fn what_is_wrong_names_the_argument() {
         (plain().lengths(&[3]).call(&x, &x, &x), "attention: lengths has 1 numbers"),
         (plain().block_size(48).call(&x, &x, &x), "attention: block_size is 48"),
         (plain().scale(f64::NAN).call(&x, &x, &x), "attention: scale is NaN"),
+        (
+            plain().scale(1e39).call(&x, &x, &x),
+            "attention: scale is 1e39; it must be finite, and at most 2.4e38",
+        ),
+        (plain().scale(-2.4e38).call(&x, &x, &x), "attention: scale is -2.4e38; it must be finite"),
         (plain().bias(&y).call(&x, &x, &x), "attention: bias has the shape [2, 3, 10, 16]"),
         (plain().mask(&x).call(&x, &x, &x), "attention: mask is f32; it takes bool"),
         (plain().weights(&x, &y), "attention_weights: k has 3 heads"),

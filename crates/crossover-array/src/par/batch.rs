@@ -157,7 +157,8 @@ impl Batch {
         self.map(|x| x.bitwise_xor(key))
     }
 
-    /// Each array divided by its length, √Σ|x|²; zeros stay zeros.
+    /// Each array divided by its length, √Σ|x|², however large or small its elements are; zeros stay zeros. A NaN makes all of the array NaN;
+    /// beside an infinity finite elements become zeros, and it becomes NaN.
     ///
     /// ```
     /// use crossover_array::{Array, Batch};
@@ -177,6 +178,7 @@ impl Batch {
                 _ => DType::F64,
             };
             let x = x.astype(wide);
+            let x = &x * within_squares(&x);
             let axes: Vec<i64> = (0..x.ndim() as i64).collect();
             let size = if dtype.is_complex() { x.abs() } else { x.clone() };
             let length = size.square().sum(keepdims(axes)).sqrt();
@@ -241,4 +243,21 @@ impl Batch {
         stats.single += report.single;
         stats.time += report.telemetry.wall;
     }
+}
+
+/// What an array is multiplied by so that the squares of its largest elements are neither too large nor too small for its dtype: 1 for most
+/// arrays, and else a power of two, which rounds nothing.
+fn within_squares(x: &Array) -> Array {
+    let single = matches!(x.dtype(), DType::F32 | DType::C64);
+    let real = if single { DType::F32 } else { DType::F64 };
+    if x.size() == 0 {
+        return Array::full_dtype([], 1, real);
+    }
+    // Where it begins, and by what: the smallest number of all becomes larger than the lower end, and the largest has room to be added up.
+    let (end, down, up) = if single { (50, -78, 100) } else { (500, -524, 600) };
+    let power = |exponent: i32| Array::full_dtype([], 2f64.powi(exponent), real);
+    let axes: Vec<i64> = (0..x.ndim() as i64).collect();
+    let largest = x.abs().max(keepdims(axes));
+    let scale = largest.less(power(-end)).where_(power(up), power(0));
+    largest.greater(power(end)).where_(power(down), scale)
 }

@@ -219,6 +219,19 @@ impl<I: ParallelIterator> ParIter<I> {
     /// Items are arrays, or pairs, triples and fixed lists of them. Products and transforms may differ in the last bits from those of single
     /// items, within their stated errors; everything else has the same bits.
     ///
+    /// Random numbers drawn inside the function are drawn once, with the one key that it has captured, and are the same for all items. Noise
+    /// of its own comes to an item as a second array, drawn with a key for each; it is computed with the rest:
+    ///
+    /// ```
+    /// use crossover_array::{Array, Key, par_iter, random};
+    /// let key = Key::new(7);
+    /// let noisy = |(i, x): (u64, Array)| (x, random::normal::<f32>(&key.fold(i), [2]));
+    /// let pairs: Vec<(Array, Array)> = (0..3).map(|i| (i, Array::zeros::<f32>([2]))).map(noisy).collect();
+    /// let out = par_iter(pairs).gpu_map(|(x, noise)| x + noise * 0.1).collect()?;
+    /// assert_ne!(out[0].to_vec::<f32>()?, out[1].to_vec::<f32>()?);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    ///
     /// ```
     /// use crossover_array::{Array, par_iter};
     /// let rows = vec![Array::from([1.0f32, 2.0]), Array::from([3.0f32]), Array::from([4.0f32, 5.0])];

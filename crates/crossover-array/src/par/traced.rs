@@ -38,7 +38,7 @@ pub(super) fn trace(
 ) -> Outcome {
     let nodes: Vec<_> = types.iter().map(|ty| eval::placeholder(ty.clone(), location)).collect();
     let pieces: Vec<Array> = nodes.iter().map(|node| Array::from_node(node.clone())).collect();
-    let before = eval::asked();
+    let tracing = eval::Tracing::new(nodes);
     let result = match isolated(|| f(pieces)) {
         Ok(result) => result,
         Err(panic) => {
@@ -46,18 +46,18 @@ pub(super) fn trace(
         }
     };
     // It may have hidden the error and gone on with something else, which would be wrong for every item.
-    if eval::asked() != before {
+    if tracing.was_asked() {
         return Outcome::Each("the function asks for values of its argument".to_string());
     }
     if let Some(error) = result.failure() {
         return Outcome::Each(format!("the function failed while it was traced: {error}"));
     }
     let target = result.node();
-    if let Some(piece) = nodes.iter().position(|node| Arc::ptr_eq(node, &target)) {
+    if let Some(piece) = tracing.placeholders().iter().position(|node| Arc::ptr_eq(node, &target)) {
         return Outcome::Piece(piece);
     }
     let runtime = Runtime::current();
-    match eval::extract_around(&[&target], &runtime, &nodes) {
+    match eval::extract_around(&[&target], &runtime, tracing.placeholders()) {
         Err(error) => Outcome::Each(format!("the function cannot be traced: {error}")),
         Ok(found) => {
             let eval::Extraction { graph, inputs, holes, .. } = found;

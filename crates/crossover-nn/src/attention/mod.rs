@@ -222,8 +222,11 @@ impl Attention {
 
     /// What does not depend on operands.
     fn check(&self, dims: &Dims) -> Result<(), String> {
-        if let Some(scale) = self.scale.filter(|scale| !scale.is_finite()) {
-            return Err(format!("scale is {scale}; it must be finite"));
+        // Kernels have it in `f32`, and in powers of two.
+        let held = |scale: f64| (scale as f32 * std::f32::consts::LOG2_E).is_finite();
+        if let Some(scale) = self.scale.filter(|&scale| !held(scale)) {
+            let most = f32::MAX / std::f32::consts::LOG2_E;
+            return Err(format!("scale is {scale:?}; it must be finite, and at most {most:.1e} in size"));
         }
         if let Some(keys) = self.block_size.filter(|n| !n.is_power_of_two() || !(16..=1024).contains(n)) {
             return Err(format!("block_size is {keys}; it takes a power of two from 16 to 1024"));
