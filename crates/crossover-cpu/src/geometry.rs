@@ -22,6 +22,8 @@ use crate::window::{View, merge};
 pub const TILE: usize = CHUNK;
 /// Rows at least this long get tiles of their own; below, several share a tile so that calls amortise.
 pub const LONG: usize = 192;
+/// How many times larger a tile of a strip of columns is: its rows are short, and each tile costs as much as some of them.
+const TALL: usize = 4;
 /// How many times longer a tile is at most where none of its values is kept.
 const STRETCH: usize = 64;
 /// Elements of a tile with an operand that jumps from cache line to cache line.
@@ -298,7 +300,7 @@ pub fn cut(kind: Kind, merged: &Merged, bytes: usize, phases: bool, threads: usi
                 geometry.columns = strip(outer, reduce, inner, bytes, phases, threads);
                 geometry.strips = inner.div_ceil(geometry.columns);
                 if merged.reduce.len() == 1 {
-                    geometry.rows = (TILE / geometry.columns).clamp(1, reduce.max(1));
+                    geometry.rows = (TALL * TILE / geometry.columns).clamp(1, reduce.max(1));
                 }
                 geometry.pitched = geometry.rows > 1;
                 geometry.grouped = geometry.pitched;

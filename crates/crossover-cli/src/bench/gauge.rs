@@ -201,10 +201,7 @@ impl Gauge {
     fn floor(&mut self, plan: &Plan) -> Result<f64> {
         let mut seconds = 0.0;
         for (launch, work) in plan.launches.iter().zip(plan.work()) {
-            let moving = self
-                .roof
-                .at(launch.cost.moved())
-                .floor(launch.cost.read, launch.cost.written);
+            let moving = self.roof.at(launch.cost.moved()).floor(launch.cost.read, launch.cost.written);
             let mut computing = 0.0;
             for term in work.terms.iter().filter(|term| term.class == Class::Product) {
                 computing += term.count as f64 / self.product(term.width)?;
