@@ -733,9 +733,31 @@ def prod(x: Any, /, axis: Any = ..., dtype: Any = ..., *, keepdims: Any = ...) -
 
 class profile:
     """Records what happens in a `with` block, or in a function; then tells."""
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    def __getattr__(self, name: str) -> Any: ...
+    name: str
+    everything: builtins.bool
+    trace: Any
+    def __init__(self, name: Any = ..., *, everything: Any = ...) -> None: ...
+    def bottlenecks(self, top_n: Any = ...) -> list[dict[str, Any]]:
+        """The kernels that took longest, as dictionaries."""
+    def export_chrome(self, path: Any) -> None:
+        """Writes the trace for Perfetto (ui.perfetto.dev) and `chrome://tracing`."""
+    def export_folded(self, path: Any) -> None:
+        """Writes folded stacks, for programs that draw flame graphs."""
+    def export_json(self, path: Any) -> None:
+        """Writes the trace, for `crossover report` and for later."""
+    def export_prometheus(self, path: Any) -> None:
+        """Writes totals as metrics, for the textfile collector of Prometheus."""
+    def export_speedscope(self, path: Any) -> None:
+        """Writes the trace for speedscope.app."""
+    def html(self, path: Any = ...) -> str | None:
+        """A page that shows the trace: written to a file, or returned."""
+    @staticmethod
+    def scope(name: Any) -> Any:
+        """Names a part of what is recorded: a span of every recording under way, and next to nothing without one."""
+    def summary(self) -> str:
+        """Parts of the time, kernels and advice, as text."""
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __get__(self, instance: Any, owner: Any = ...) -> Any: ...
     def __enter__(self) -> profile: ...
     def __exit__(self, *why: Any) -> builtins.bool: ...
 

@@ -14,7 +14,8 @@ class profile:
     On a GPU, launches of plans that repeat are timed now and then, and the others estimated; with `everything` each is timed, whatever that costs.
 
     A recorded function may be a method, call itself, and run in several threads at once. A call inside a call is part of what the outer one records;
-    of several calls the one that ended last is told of.
+    of several calls the one that ended last is told of. What is recorded inside a recording is a part of the outer one with its name, and so are the parts that
+    `profile.scope` names.
 
     >>> with xo.profile("demo") as seen:
     ...     total = float(xo.sum(xo.exp(xo.linspace(0, 1, 10_000))))
@@ -46,7 +47,8 @@ class profile:
             made.name = self.name
             return made
         if threading.get_ident() in self._sessions:
-            return self._function(*args, **kwargs)
+            with self.scope(self.name):
+                return self._function(*args, **kwargs)
         with self:
             return self._function(*args, **kwargs)
 
@@ -54,19 +56,37 @@ class profile:
         return self if instance is None else types.MethodType(self, instance)
 
     def __enter__(self):
+        # A part of whatever records already; the session begins inside it and does not see it.
+        scope = self.scope(self.name)
+        scope.__enter__()
         session = _native.ProfileSession(self.name, self.everything)
-        self._sessions.setdefault(threading.get_ident(), []).append(session)
+        self._sessions.setdefault(threading.get_ident(), []).append((session, scope))
         return self
 
     def __exit__(self, *why):
         thread = threading.get_ident()
         if thread not in self._sessions:
             raise RuntimeError("this thread records nothing: leave the `with` block in the thread that entered it")
-        session = self._sessions[thread].pop()
+        session, scope = self._sessions[thread].pop()
         if not self._sessions[thread]:
             del self._sessions[thread]
-        self.trace = session.end()
+        try:
+            self.trace = session.end()
+        finally:
+            scope.__exit__(*why)
         return False
+
+    @staticmethod
+    def scope(name):
+        """Names a part of what is recorded: a span of every recording under way, and next to nothing without one.
+
+        >>> with xo.profile("demo") as seen:
+        ...     with xo.profile.scope("forward"):
+        ...         total = float(xo.sum(xo.ones(1000)))
+        >>> "forward" in seen.trace.to_folded()
+        True
+        """
+        return _native.ProfileScope(name)
 
     def _seen(self):
         if self.trace is None:
@@ -78,27 +98,53 @@ class profile:
         return self._seen().summary()
 
     def bottlenecks(self, top_n=5):
-        """The kernels that took longest: dictionaries with name, device, seconds, launches and share of the whole."""
+        """The kernels that took longest, as dictionaries.
+
+        They say the name, what it computes, device, seconds, launches, share of the whole, bytes and operations per second, and as `roof` the share of what the
+        device was measured to allow: None where that is unknown, and for sorts, transforms, random numbers and lookups.
+        """
         trace = self._seen()
         whole = trace.seconds or 1.0
-        found = trace.kernels()[:top_n]
-        keys = ("name", "device", "seconds", "launches", "share")
-        place = lambda device: "cpu" if device == 0 else f"cuda:{device - 1}"  # noqa: E731
-        return [dict(zip(keys, (name, place(device), took, count, took / whole))) for name, device, took, count in found]
+        keys = ("name", "computes", "device", "seconds", "launches", "bytes_per_second", "flops_per_second", "roof")
+        rows = [dict(zip(keys, row)) for row in trace.kernels()[:top_n]]
+        for row in rows:
+            row["device"] = "cpu" if row["device"] == 0 else f"cuda:{row['device'] - 1}"
+            row["share"] = row["seconds"] / whole
+        return rows
 
     def export_json(self, path):
         """Writes the trace, for `crossover report` and for later."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self._seen().to_json())
+        write(path, self._seen().to_json())
+
+    def export_chrome(self, path):
+        """Writes the trace for Perfetto (ui.perfetto.dev) and `chrome://tracing`."""
+        write(path, self._seen().to_chrome())
+
+    def export_speedscope(self, path):
+        """Writes the trace for speedscope.app."""
+        write(path, self._seen().to_speedscope())
+
+    def export_folded(self, path):
+        """Writes folded stacks, for programs that draw flame graphs."""
+        write(path, self._seen().to_folded())
+
+    def export_prometheus(self, path):
+        """Writes totals as metrics, for the textfile collector of Prometheus."""
+        write(path, self._seen().to_prometheus())
 
     def html(self, path=None):
         """A page that shows the trace: written to a file, or returned."""
         page = self._seen().to_html()
         if path is None:
             return page
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(page)
+        write(path, page)
         return None
+
+
+def write(path, text):
+    """A file with this text, its lines ended alike everywhere."""
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
 
 
 def recordable(function):

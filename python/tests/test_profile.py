@@ -1,5 +1,6 @@
 """Recordings of functions as programs use them: recursive, methods, in several threads, and misused."""
 
+import json
 import threading
 
 import numpy as np
@@ -148,3 +149,54 @@ def test_what_cannot_be_recorded_says_so():
         xo.profile("demo")()
     with pytest.raises(TypeError, match="put on a function"):
         xo.profile("demo")(np.ones(3))
+
+
+def test_parts_have_names_and_nested_recordings_are_parts():
+    @xo.profile
+    def descend(depth):
+        return work() + (descend(depth - 1) if depth > 0 else 0)
+
+    with xo.profile("outer") as outer:
+        with xo.profile.scope("forward"):
+            work()
+        with xo.profile("inner") as inner:
+            with xo.profile.scope("deep"):
+                work()
+        descend(2)
+    stacks = [line.rsplit(" ", 1)[0].split(";") for line in outer.trace.to_folded().splitlines()]
+    assert any("forward" in stack for stack in stacks)
+    assert any(stack[stack.index("inner"):][:2] == ["inner", "deep"] for stack in stacks if "inner" in stack)
+    name = descend.name
+    assert max(stack.count(name) for stack in stacks) == 3, "each call is a part"
+    inside = inner.trace.to_folded()
+    assert "deep" in inside and "forward" not in inside and ";inner" not in inside
+    scope = xo.profile.scope("nobody records")
+    with scope, scope:
+        work()
+    with pytest.raises(TypeError):
+        xo.profile.scope(3)
+
+
+def test_exports_are_those_of_the_library(tmp_path):
+    with xo.profile("exported") as seen:
+        with xo.profile.scope("part"):
+            work(100_000)
+    for form in ("json", "chrome", "speedscope", "folded", "prometheus"):
+        getattr(seen, f"export_{form}")(tmp_path / form)
+    text = lambda form: (tmp_path / form).read_text(encoding="utf-8")  # noqa: E731
+    events = json.loads(text("chrome"))["traceEvents"]
+    assert any(event["name"] == "part" and event["ph"] == "X" for event in events)
+    assert json.loads(text("speedscope"))["$schema"].endswith("file-format-schema.json")
+    assert all(line.rsplit(" ", 1)[1].isdigit() for line in text("folded").splitlines()) and ";part" in text("folded")
+    assert 'crossover_trace_seconds{session="exported",part="CPU kernels"}' in text("prometheus")
+    assert json.loads(text("json"))["name"] == "exported"
+    with pytest.raises(RuntimeError, match="nothing is recorded"):
+        xo.profile("never").export_chrome(tmp_path / "never")
+
+
+def test_bottlenecks_say_what_was_achieved():
+    with xo.profile("figures") as seen:
+        (xo.arange(1_000_000) ^ 77).eval()
+    [first, *_] = seen.bottlenecks()
+    assert "bitwise_xor(" in first["computes"] and first["bytes_per_second"] > 0
+    assert first["roof"] is None or first["roof"] > 0

@@ -105,6 +105,9 @@ def stub():
             continue
         if name == "ndarray":
             late += "ndarray = Array\n"
+        elif thing is xo.profile:
+            fields = "    name: str\n    everything: builtins.bool\n    trace: Any\n    def __init__"
+            text += native_class(name, thing, PROFILE, RECORDING).replace("    def __init__", fields, 1)
         elif isinstance(thing, type):
             text += plain_class(name, thing)
         elif isinstance(thing, xo.dtype):
@@ -116,6 +119,16 @@ def stub():
     # Inside the class, the names of these are attributes.
     return text + late + "_dtype = dtype\n_device = device\n"
 
+
+# What methods of `crossover.profile` return, and those with underscores.
+PROFILE = {
+    "summary": "str", "bottlenecks": "list[dict[str, Any]]", "html": "str | None", "scope": "Any", "export_json": "None", "export_chrome": "None",
+    "export_speedscope": "None", "export_folded": "None", "export_prometheus": "None",
+}
+RECORDING = [
+    ("__call__", ", *args: Any, **kwargs: Any", "Any"), ("__get__", ", instance: Any, owner: Any = ...", "Any"), ("__enter__", "", "profile"),
+    ("__exit__", ", *why: Any", "builtins.bool"),
+]
 
 # What methods and attributes of `crossover.hrr` return that is no array.
 HRR = {

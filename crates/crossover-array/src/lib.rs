@@ -23,6 +23,7 @@ mod compose;
 mod config;
 mod contract;
 mod convert;
+mod count;
 mod creation;
 mod custom;
 mod cut;

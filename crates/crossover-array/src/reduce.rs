@@ -8,7 +8,7 @@ use crossover_runtime::trace;
 use crate::{
     Array, Axes,
     compose::{Composer, Value},
-    eval,
+    count, eval,
     node::{Node, State},
 };
 
@@ -250,7 +250,7 @@ impl Array {
         if buffer.bytes() > eval::SMALL || !buffer.machine().is_host_only() {
             return None;
         }
-        crossover_cpu::count_nonzero(buffer.host_bytes().ok()?, self.dtype()).map(|count| count as i64)
+        count::count_nonzero(buffer.host_bytes().ok()?, self.dtype()).map(|count| count as i64)
     }
 
     /// log(Σ exp(x)) over axes, shifted by the maximum so that nothing overflows. Of nothing it is minus infinity.

@@ -117,6 +117,86 @@ fn saved_runs_of_other_machines_and_damaged_ones_are_refused() {
 }
 
 #[test]
+fn runs_with_other_settings_are_of_another_machine() {
+    let folder = tempdir().expect("a folder");
+    let run = |name: &str, threads: &str, simd: &str| {
+        let saved = path(&folder, name);
+        let output = Command::new(PROGRAM)
+            .args(["bench", "--quick", "--times", "--only", "tiny", "--save", &saved])
+            .envs([("CROSSOVER_DEVICE", "cpu"), ("CROSSOVER_THREADS", threads), ("CROSSOVER_SIMD", simd)])
+            .output()
+            .expect("the program starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        saved
+    };
+    let (one, three) = (run("one.json", "1", "scalar"), run("three.json", "3", "scalar"));
+    let machine = Run::from_json(&std::fs::read_to_string(&one).unwrap()).unwrap().machine;
+    assert_eq!((machine.threads, machine.simd.as_str()), (1, "scalar"));
+    let refused = crossover(&["compare", &one, &three]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("threads: 1 and 3"), "{}", text(&refused.stderr));
+    assert!(
+        crossover(&["compare", &one, &run("again.json", "1", "scalar"), "--tolerance", "1000"])
+            .status
+            .success()
+    );
+}
+
+#[test]
+fn sizes_that_fit_nowhere_are_refused() {
+    for (work, param) in [
+        ("sinusoid", "batch=1000000000000000"),
+        ("sinusoid", "d=1000000000000000"),
+        ("add", "n=1000000000000000"),
+    ] {
+        let output = crossover(&["bench", "grid", "--quick", "--workload", work, "--param", param]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{work} {param}: {said}");
+        assert!(said.contains("could not measure") && said.contains("memory"), "{said}");
+    }
+    let output = crossover(&["bench", "grid", "--workload", "add", "--param", "n=18446744073709551615"]);
+    assert!(text(&output.stderr).contains("the largest there can be"), "{}", text(&output.stderr));
+}
+
+#[cfg(unix)]
+#[test]
+fn libraries_that_fail_say_why() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempdir().expect("a folder");
+    // Stands for a Python with a library that has no memory, then for one that dies.
+    let python = |name: &str, answer: &str| {
+        let script = format!(
+            "#!/bin/sh\necho '{{\"found\": {{\"numpy\": \"9\"}}, \"missing\": {{}}}}'\nread line\n{answer}\n"
+        );
+        let file = write(&folder, name, &script);
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("it may run");
+        file
+    };
+    let bench = |python: &str| {
+        crossover(&["bench", "--quick", "--times", "--only", "tiny", "--peers", "--python", python])
+    };
+    let fails = python(
+        "fails",
+        "echo '{\"timings\": {}, \"failed\": {\"numpy\": \"no room for 5 numbers\"}}'\nread line",
+    );
+    let output = bench(&fails);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stdout).contains("numpy could not do tiny n=5: no room for 5 numbers"),
+        "{}",
+        text(&output.stdout)
+    );
+    let dies = python("dies", "echo 'first line' >&2\necho 'Segmentation fault' >&2\nexit 139");
+    let output = bench(&dies);
+    assert!(!output.status.success());
+    assert!(
+        text(&output.stderr).contains("ended without an answer: Segmentation fault"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+#[test]
 fn floors_decide_the_status() {
     let folder = tempdir().expect("a folder");
     let floors = |name: &str, text: &str| write(&folder, name, text);

@@ -8,7 +8,6 @@ mod accumulate;
 mod backend;
 mod control;
 mod copy;
-mod count;
 mod emit;
 mod frame;
 mod fused;
@@ -29,6 +28,5 @@ pub mod tile;
 mod window;
 
 pub use backend::{CpuBackend, CpuBuilder};
-pub use count::count_nonzero;
 pub use memory::MemoryStats;
 pub use simd::Simd;

@@ -1,8 +1,9 @@
 //! Recordings of what a program did, for `crossover.profile`.
 
-use std::collections::HashMap;
-
-use crossover::profile::{Session, Trace, page};
+use crossover::{
+    profile::{Scope, Session, Trace, export, page},
+    runtime::trace::{Kind, span},
+};
 use parking_lot::Mutex;
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 
@@ -31,6 +32,38 @@ impl ProfileSession {
     }
 }
 
+/// A part of a program with a name, while it is entered. It belongs to the thread that entered it.
+#[pyclass(unsendable, module = "crossover._native")]
+pub struct ProfileScope {
+    name: String,
+    /// Those entered and not left, the innermost last.
+    open: Vec<Scope>,
+}
+
+#[pymethods]
+impl ProfileScope {
+    #[new]
+    fn new(name: String) -> ProfileScope {
+        ProfileScope { name, open: Vec::new() }
+    }
+
+    fn __enter__(mut slf: PyRefMut<'_, Self>) -> PyRefMut<'_, Self> {
+        // Without a line: the one of this call is in the library.
+        let scope = span(Kind::Scope, slf.name.clone());
+        slf.open.push(scope);
+        slf
+    }
+
+    #[pyo3(signature = (*_why))]
+    fn __exit__(&mut self, _why: &Bound<'_, pyo3::types::PyTuple>) -> bool {
+        drop(self.open.pop());
+        false
+    }
+}
+
+/// What a kernel achieved: name, what it computes, device number (0 is the host), seconds, launches, bytes and operations per second, share of the roof.
+type Figures = (String, String, u32, f64, u64, Option<f64>, Option<f64>, Option<f64>);
+
 /// What a recording saw.
 #[pyclass(frozen, name = "Trace", module = "crossover")]
 pub struct PyTrace(Trace);
@@ -58,22 +91,36 @@ impl PyTrace {
         page::render(&[&self.0.to_json()])
     }
 
-    /// Kernels by the time they took: name, device number (0 is the host), seconds, launches.
-    fn kernels(&self) -> Vec<(String, u32, f64, u64)> {
-        let trace = &self.0;
-        let mut totals: HashMap<(&str, u32), (u64, u64)> = HashMap::new();
-        for row in (0..trace.spans.len()).filter(|&row| trace.spans.kind[row] == "k") {
-            let launch = usize::try_from(trace.spans.launch[row]).ok();
-            let device = launch.and_then(|at| trace.launches.device.get(at)).copied().unwrap_or(0);
-            let total = totals.entry((trace.name_of(row), device)).or_default();
-            *total = (total.0 + trace.spans.duration[row], total.1 + 1);
-        }
-        let mut rows: Vec<_> = totals
-            .into_iter()
-            .map(|((name, device), (time, launches))| (name.to_string(), device, time as f64 / 1e9, launches))
-            .collect();
-        rows.sort_by(|a, b| b.2.total_cmp(&a.2).then_with(|| a.0.cmp(&b.0)));
-        rows
+    /// Kernels by the time they took.
+    fn kernels(&self) -> Vec<Figures> {
+        let figures = self.0.kernel_figures().into_iter();
+        figures
+            .map(|one| {
+                let seconds = one.time_ns as f64 / 1e9;
+                let (bytes, flops) = (one.bytes_per_second, one.flops_per_second);
+                (one.name, one.text, one.device, seconds, one.launches, bytes, flops, one.fraction)
+            })
+            .collect()
+    }
+
+    /// For Perfetto.
+    fn to_chrome(&self) -> String {
+        export::chrome(&self.0)
+    }
+
+    /// For speedscope.
+    fn to_speedscope(&self) -> String {
+        export::speedscope(&self.0)
+    }
+
+    /// For programs that draw flame graphs.
+    fn to_folded(&self) -> String {
+        export::folded(&self.0)
+    }
+
+    /// For Prometheus.
+    fn to_prometheus(&self) -> String {
+        export::prometheus(&self.0)
     }
 
     /// What could be better: title, what was seen, what to do.
@@ -86,5 +133,6 @@ impl PyTrace {
 /// Adds the classes to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ProfileSession>()?;
+    module.add_class::<ProfileScope>()?;
     module.add_class::<PyTrace>()
 }

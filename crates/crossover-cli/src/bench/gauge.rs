@@ -18,7 +18,7 @@ use super::{
     suites::{Case, Kind},
     workloads::{self, Workload},
 };
-use crate::{decide, doctor::host, tour::roof::Roof};
+use crate::{decide, tour::roof::Roof};
 
 /// Names of devices in results.
 pub const CPU: &str = "cpu";
@@ -47,7 +47,7 @@ impl Gauge {
         Ok(Gauge {
             budget,
             times_only,
-            roof: Roof::new(host::threads(), Duration::from_millis(8)),
+            roof: Roof::new(Runtime::current().threads(), Duration::from_millis(8)),
             products: BTreeMap::new(),
             gpu,
             unfused: None,
@@ -211,14 +211,16 @@ impl Gauge {
         Ok(seconds)
     }
 
-    /// A product that is faster than the best so far is the best.
+    /// Products that are faster than the best so far are the best, also as parts of larger work, which takes at least as long as they do.
     fn learn(&mut self, plan: &Plan, seconds: f64) -> Result<()> {
-        if let [work] = plan.work().as_slice()
-            && let [term] = work.terms.as_slice()
-            && term.class == Class::Product
-        {
-            let rate = self.product(term.width)?.max(term.count as f64 / seconds);
-            self.products.insert(named(term.width).0, rate);
+        let mut counts: BTreeMap<&'static str, (Width, u64)> = BTreeMap::new();
+        let work = plan.work();
+        for term in work.iter().flat_map(|work| &work.terms).filter(|term| term.class == Class::Product) {
+            counts.entry(named(term.width).0).or_insert((term.width, 0)).1 += term.count;
+        }
+        for (name, (width, count)) in counts {
+            let rate = self.product(width)?.max(count as f64 / seconds);
+            self.products.insert(name, rate);
         }
         Ok(())
     }
@@ -278,14 +280,10 @@ fn ready(arrays: Vec<Array>) -> Result<Vec<Array>> {
 /// Bytes below which starting the work takes longer than the work.
 const SMALL: u64 = 1 << 14;
 
-/// Whether bytes and products say how long it takes at least. Sorting, transforms, random numbers and the like have limits of their own
-/// that nobody measures here, and a lookup touches less than its table.
+/// Whether bytes and products say how long it takes at least.
 fn has_roof(plan: &Plan) -> bool {
-    use Class::{Divide, Function, Heavy, Product, Reduce, Simple};
     let work = plan.work();
-    let known = |class: Class| matches!(class, Simple | Divide | Function | Heavy | Reduce | Product);
-    work.iter().map(|work| work.bytes).sum::<u64>() >= SMALL
-        && work.iter().flat_map(|work| &work.terms).all(|term| known(term.class))
+    work.iter().map(|work| work.bytes).sum::<u64>() >= SMALL && work.iter().all(Work::has_roof)
 }
 
 /// Seconds that the GPU needs at least, by the machine's profile; nothing where nobody measured it.
@@ -302,4 +300,30 @@ fn gpu_floor(plan: &Plan) -> Option<f64> {
         moving.max(computing)
     });
     Some(1e-9 * nanoseconds.sum::<f64>()).filter(|&floor| floor > 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_inside_other_work_raise_the_roof() {
+        let mut gauge = Gauge::new(Budget::quick(), false).unwrap();
+        let x = random::normal::<f32>(&Key::new(1), [1, 2, 64, 32]);
+        x.eval().unwrap();
+        let plan =
+            Plan::new(&crossover::nn::attention(&x, &x, &x).graph().unwrap(), Options::default()).unwrap();
+        let count: u64 = plan
+            .work()
+            .iter()
+            .flat_map(|work| &work.terms)
+            .filter(|term| term.class == Class::Product)
+            .map(|term| term.count)
+            .sum();
+        assert!(count > 0 && has_roof(&plan), "attention is products and functions");
+        // However fast this machine is, it is not that fast.
+        let seconds = count as f64 / 1e18;
+        gauge.learn(&plan, seconds).unwrap();
+        assert!(gauge.product(Width::Single).unwrap() >= 0.999e18);
+    }
 }

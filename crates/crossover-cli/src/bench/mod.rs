@@ -200,7 +200,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         bar.set_message(case.name.clone());
         let mut entry = gauge.measure(case).with_context(|| format!("could not measure {}", case.name))?;
         if let Some(peers) = &mut peers {
-            entry.peers = peers.measure(&entry.workload, &entry.params, &budget)?;
+            entry.peers = peers.measure(&entry.name, &entry.workload, &entry.params, &budget)?;
         }
         run.results.push(entry);
         bar.inc(1);

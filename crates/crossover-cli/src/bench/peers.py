@@ -229,14 +229,22 @@ def timed(call, wait, request):
     return {"cold": cold, "calls": calls, "samples": taken}
 
 
+def last_line(error):
+    """What went wrong, in a line."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[-1]
+
+
 def main():
     modules, missing = load()
     versions = {name: getattr(module, "__version__", "?") for name, module in modules.items()}
     print(json.dumps({"found": versions, "missing": missing}), flush=True)
     for line in sys.stdin:
         request = json.loads(line)
-        answer = {}
-        host = inputs(modules["numpy"], request["workload"], request["params"]) if modules else None
+        answer, failed = {}, {}
+        try:
+            host = inputs(modules["numpy"], request["workload"], request["params"]) if modules else None
+        except Exception as error:
+            host, failed["numpy"] = None, last_line(error)
         if host is not None:
             for name, ready in forms(modules, request["workload"], host):
                 # What one library cannot do is no reason for the others not to.
@@ -244,8 +252,8 @@ def main():
                     if form := ready():
                         answer[name] = timed(*form, request)
                 except Exception as error:
-                    print(f"{name}: {error}", file=sys.stderr)
-        print(json.dumps(answer), flush=True)
+                    failed[name] = last_line(error)
+        print(json.dumps({"timings": answer, "failed": failed}), flush=True)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,9 @@
 use std::collections::BTreeMap;
 
 use crossover::{
-    Array, Complex, DType, fft, keepdims,
+    Array, Complex, DType, fft,
+    hrr::{Model, Space},
+    keepdims,
     nn::{self, Module, TransformerLayer},
     random::{self, Key},
 };
@@ -93,8 +95,31 @@ fn transformer(s: &Sizes, x: &[Array]) -> Array {
     layer.forward(&x[0])
 }
 
-/// Circular convolution of every pair of rows, by way of the transform.
+/// Binding of every pair of rows, one kernel. In float64, which says how wrong that is, and beyond the 2²⁴ elements of a space it is spelled out.
 fn bind(a: &Array, b: &Array) -> Array {
+    let space = space(a).and_then(|space| space.bind(a, b).ok());
+    space.unwrap_or_else(|| bind_spelled(a, b))
+}
+
+/// The sum of all rows, of length 1.
+fn superpose(x: &Array) -> Array {
+    let sum = space(x).and_then(|space| space.superpose(x).ok());
+    sum.unwrap_or_else(|| superpose_spelled(x))
+}
+
+/// The space of rows of `f32`.
+fn space(x: &Array) -> Option<Space> {
+    let d = x.shape().dims().last().copied()?;
+    (x.dtype() == DType::F32).then(|| Space::new(Model::Hrr, d).ok()).flatten()
+}
+
+fn superpose_spelled(x: &Array) -> Array {
+    let total = x.sum(0);
+    &total / total.square().sum(keepdims(-1)).sqrt()
+}
+
+/// Circular convolution of every pair of rows, by way of the transform.
+fn bind_spelled(a: &Array, b: &Array) -> Array {
     // The length, because that of a spectrum does not say whether it is odd.
     let d = a.shape().dims().last().copied().unwrap_or(1);
     fft::irfft_with(&(fft::rfft(a) * fft::rfft(b)), fft::Options::new().length(d))
@@ -311,13 +336,13 @@ pub const ALL: &[Workload] = &[
         about: "sinusoidal encoding of positions",
         params: &[("batch", 10_000), ("d", 256)],
         operands: |s| {
-            let half = s.get("d") / 2;
-            let frequency = |i: usize| 10000f64.powf(-(i as f64) / half.max(1) as f64) as f32;
-            let positions: Vec<f32> = (0..s.get("batch")).map(|p| p as f32).collect();
-            let count = positions.len();
+            // Never in host memory all at once: a grid may ask for any size.
+            let (half, count) = (s.get("d") / 2, s.get("batch"));
+            let step = 10_000f64.ln() / half.max(1) as f64;
+            let exponents = Array::arange(half as i64).astype(DType::F64) * -step;
             vec![
-                Array::from_vec(positions, [count, 1]),
-                Array::from_vec((0..half).map(frequency).collect(), [1, half]),
+                Array::arange(count as i64).astype(DType::F32).reshape([count, 1]),
+                exponents.exp().astype(DType::F32).reshape([1, half]),
             ]
         },
         work: |_, x, _| {
@@ -339,10 +364,7 @@ pub const ALL: &[Workload] = &[
         about: "the sum of vectors, of length 1",
         params: &[("batch", 1000), ("d", 512)],
         operands: |s| vec![normal(1, &[s.get("batch"), s.get("d")])],
-        work: |_, x, _| {
-            let total = x[0].sum(0);
-            &total / total.square().sum(keepdims(-1)).sqrt()
-        },
+        work: |_, x, _| superpose(&x[0]),
         has_wider: true,
     },
 ];
@@ -352,6 +374,8 @@ pub fn spelled(work: &Workload) -> Expression {
     match work.name {
         "gelu" => |_, x, _| gelu(&x[0]),
         "linear_gelu" => |_, x, _| gelu(&(x[0].matmul(&x[1]) + &x[2])),
+        "bind" => |_, x, _| bind_spelled(&x[0], &x[1]),
+        "superpose" => |_, x, _| superpose_spelled(&x[0]),
         _ => work.work,
     }
 }
@@ -400,6 +424,38 @@ mod tests {
             let (a, b) = (a.to_vec::<f32>().unwrap(), b.to_vec::<f32>().unwrap());
             let first: f32 = (0..d).map(|at| a[at] * b[(d - at) % d]).sum();
             assert!((bound.to_vec::<f32>().unwrap()[0] - first).abs() < 1e-4, "{d}");
+        }
+    }
+
+    #[test]
+    fn binding_is_one_kernel() {
+        use crossover_plan::{Options, Plan};
+        let work = find("bind").unwrap();
+        let sizes = work.sizes(&Params::new());
+        let operands = (work.operands)(&sizes);
+        operands.iter().try_for_each(|operand| operand.eval().map(drop)).unwrap();
+        let plan = |expression: Expression| {
+            Plan::new(&expression(&sizes, &operands, 1).graph().unwrap(), Options::default()).unwrap()
+        };
+        assert_eq!(plan(work.work).launches.len(), 1, "{}", plan(work.work).explain(None));
+        assert!(plan(spelled(work)).launches.len() > 1, "by transforms");
+    }
+
+    #[test]
+    fn sizes_that_fit_nowhere_are_errors() {
+        for work in ALL {
+            // Heads share what there is, and points of π are never kept.
+            for (name, _) in
+                work.params.iter().filter(|(name, _)| *name != "heads" && work.name != "random_pi")
+            {
+                for size in [1 << 50, super::super::suites::LARGEST] {
+                    let sizes = work.sizes(&Params::from([((*name).to_owned(), size)]));
+                    let operands = (work.operands)(&sizes);
+                    let result = operands.iter().try_for_each(|operand| operand.eval().map(drop));
+                    let result = result.and_then(|()| (work.work)(&sizes, &operands, 1).eval().map(drop));
+                    assert!(result.is_err(), "{} {name}={size}", work.name);
+                }
+            }
         }
     }
 

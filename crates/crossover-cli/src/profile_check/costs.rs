@@ -25,7 +25,7 @@ pub struct Costs {
     span_off_ns: f64,
     /// Nanoseconds of a scope while a session records; the bar is 60.
     span_on_ns: f64,
-    /// Nanoseconds per span that the end of a session takes to make a trace of them.
+    /// Nanoseconds per span that the end of a session takes to make a trace of them; no part of any ratio.
     gather_ns: f64,
     /// One per place where the workloads ran.
     suites: Vec<Together>,
@@ -61,6 +61,8 @@ struct Cost {
     spread: f64,
     /// As `ratio`, of a turn that has no session either.
     control: f64,
+    /// Microseconds of a call that ending the session takes, once the calls are over: no part of the ratio.
+    end_us: f64,
 }
 
 /// Runs something so many times, waits until all is done, and says how many seconds one took.
@@ -132,10 +134,10 @@ pub fn measure(wanted: &Wanted) -> Result<Costs> {
     costs.gather_ns = gathered.into_iter().fold(f64::INFINITY, f64::min);
     let mut one = |mut work: Work| -> Result<()> {
         let (name, place) = (work.name, work.place);
-        let (calls, [off, on, ratio, spread, control]) =
+        let (calls, [off, on, ratio, spread, control, end]) =
             compared(&mut work.run, wanted.rounds).with_context(|| format!("{name} {place}"))?;
-        let (off_us, on_us) = (off * 1e6, on * 1e6);
-        let cost = Cost { name, place, calls, off_us, on_us, ratio, spread, control };
+        let (off_us, on_us, end_us) = (off * 1e6, on * 1e6, end * 1e6);
+        let cost = Cost { name, place, calls, off_us, on_us, ratio, spread, control, end_us };
         // As they come: all of them take minutes.
         if costs.workloads.is_empty() {
             eprintln!("{HEADS}");
@@ -162,7 +164,7 @@ const HEADS: &str = "  plain µs  profiled µs   ratio  spread  control  calls  
 impl Cost {
     /// A line of the table.
     fn line(&self) -> String {
-        let Cost { off_us, on_us, ratio, spread, control, calls, name, place } = self;
+        let Cost { off_us, on_us, ratio, spread, control, calls, name, place, .. } = self;
         format!(
             "{off_us:>10.2} {on_us:>12.2} {ratio:>7.3} {spread:>7.3} {control:>8.3} {calls:>6}  {name} {place}"
         )
@@ -220,8 +222,8 @@ fn each_of<T>(count: u32, mut call: impl FnMut() -> T) -> f64 {
     start.elapsed().as_nanos() as f64 / f64::from(count)
 }
 
-/// Seconds of one call without and with a session, their ratio, its spread, and the ratio of a second turn without one.
-fn compared(run: &mut dyn FnMut(usize) -> Result<f64>, rounds: usize) -> Result<(usize, [f64; 5])> {
+/// Seconds of one call without and with a session, their ratio, its spread, the ratio of a second turn without one, and the part of a call in ending the session.
+fn compared(run: &mut dyn FnMut(usize) -> Result<f64>, rounds: usize) -> Result<(usize, [f64; 6])> {
     /// Of what takes longer, in seconds, a few calls must do.
     const LONG: f64 = 0.5;
     /// Calls before anything counts, unless they are long: compilers, trials and sequences are over then.
@@ -234,7 +236,7 @@ fn compared(run: &mut dyn FnMut(usize) -> Result<f64>, rounds: usize) -> Result<
     }
     let count = ((BATCH / first.max(1e-9)) as usize).clamp(1, 20_000);
     let rounds = if first > LONG { rounds.min(5) } else { rounds };
-    let (mut off, mut on, mut ratios, mut controls) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let [mut off, mut on, mut ratios, mut controls, mut ends] = [const { Vec::new() }; 5];
     for round in 0..rounds {
         let mut took = [0.0; 3];
         // In turn, so that none is always the second.
@@ -242,7 +244,11 @@ fn compared(run: &mut dyn FnMut(usize) -> Result<f64>, rounds: usize) -> Result<
             let which = (round + turn) % took.len();
             let session = (which == 1).then(|| Session::begin("cost"));
             took[which] = run(count)?;
-            drop(session);
+            if let Some(session) = session {
+                let start = Instant::now();
+                black_box(session.end());
+                ends.push(start.elapsed().as_secs_f64() / count as f64);
+            }
         }
         off.push(took[0]);
         on.push(took[1]);
@@ -251,7 +257,8 @@ fn compared(run: &mut dyn FnMut(usize) -> Result<f64>, rounds: usize) -> Result<
     }
     let spread = (quantile(&mut ratios, 0.75) - quantile(&mut ratios, 0.25)) / 2.0;
     let middle = |values: &mut Vec<f64>| quantile(values, 0.5);
-    let figures = [middle(&mut off), middle(&mut on), middle(&mut ratios), spread, middle(&mut controls)];
+    let [off, on, control, end] = [&mut off, &mut on, &mut controls, &mut ends].map(middle);
+    let figures = [off, on, middle(&mut ratios), spread, control, end];
     Ok((count, figures))
 }
 
@@ -284,6 +291,7 @@ mod tests {
             ratio,
             spread: 0.0,
             control: 1.0,
+            end_us: 0.0,
         };
         let line = cost("a", 90.0, 1.5).line();
         let words: Vec<&str> = line.split_whitespace().collect();

@@ -4,14 +4,7 @@
 use crossover_core::{DType, Kind};
 
 /// How many elements of a dtype are not zero: -0 is, NaN is not. `None` for complex numbers.
-///
-/// ```
-/// use crossover_core::DType;
-/// let bytes: Vec<u8> = [0.0f32, -0.0, f32::NAN, 2.0].iter().flat_map(|x| x.to_ne_bytes()).collect();
-/// assert_eq!(crossover_cpu::count_nonzero(&bytes, DType::F32), Some(2));
-/// assert_eq!(crossover_cpu::count_nonzero(&bytes, DType::C64), None);
-/// ```
-pub fn count_nonzero(bytes: &[u8], dtype: DType) -> Option<usize> {
+pub(crate) fn count_nonzero(bytes: &[u8], dtype: DType) -> Option<usize> {
     let is_float = match dtype.kind() {
         Kind::Complex => return None,
         kind => kind == Kind::Float,
