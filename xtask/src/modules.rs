@@ -109,11 +109,11 @@ fn table(path: &str, document: &Value, names: &[&str]) -> String {
         });
         let ratio = other.map(|(_, us)| format!("{:.2}", ours / us));
         let bars = document["bars"].as_array().into_iter().flatten();
-        let bar = bars.filter(|bar| text(&bar["name"]) == name).map(|bar| {
+        let mut bar = bars.filter(|bar| text(&bar["name"]) == name).map(|bar| {
             let met = if bar["met"] == true { "yes" } else { "no" };
             (format!("≤ {} {}", bar["most"], text(&bar["of"])), met)
         });
-        let (bar, met) = bar.last().unwrap_or(("-".to_string(), "-"));
+        let (bar, met) = bar.next_back().unwrap_or(("-".to_string(), "-"));
         let or = |text: Option<String>| text.unwrap_or_else(|| "-".to_string());
         let _ = writeln!(
             out,

@@ -136,7 +136,7 @@ fn runs_with_other_settings_are_of_another_machine() {
     assert_eq!(refused.status.code(), Some(1));
     assert!(text(&refused.stderr).contains("threads: 1 and 3"), "{}", text(&refused.stderr));
     assert!(
-        crossover(&["compare", &one, &run("again.json", "1", "scalar"), "--tolerance", "1000"])
+        crossover(&["compare", &one, &run("again.json", "1", "scalar"), "--tolerance", "99"])
             .status
             .success()
     );
@@ -259,7 +259,7 @@ fn peers_are_asked_and_what_is_missing_is_said() {
     let python = write(
         &folder,
         "python",
-        "#!/bin/sh\necho '{\"found\": {\"numpy\": \"9.9\"}, \"missing\": {\"torch\": \"No module\"}}'\nwhile read line; do echo '{\"numpy\": {\"calls\": 1, \"samples\": [1000.0]}}'; done\n",
+        "#!/bin/sh\necho '{\"found\": {\"numpy\": \"9.9\"}, \"missing\": {\"torch\": \"No module\"}}'\nwhile read line; do echo '{\"timings\": {\"numpy\": {\"calls\": 1, \"samples\": [1000.0]}}, \"failed\": {\"jax\": \"no room\"}}'; done\n",
     );
     std::fs::set_permissions(&python, std::fs::Permissions::from_mode(0o755)).unwrap();
     let floors = write(&folder, "floors.toml", "[[floor]]\nwork = \"tiny\"\nover = { numpy = 2.0 }\n");
@@ -268,6 +268,7 @@ fn peers_are_asked_and_what_is_missing_is_said() {
     let report = text(&output.stdout);
     assert!(output.status.success(), "{report}{}", text(&output.stderr));
     assert!(report.contains("Found: numpy 9.9. Not found: torch."), "{report}");
+    assert!(report.contains("jax could not do tiny") && report.contains(": no room"), "{report}");
     let missing = crossover(&["bench", "--quick", "--peers", "--python", "/no/such/python"]);
     assert!(text(&missing.stderr).contains("--peers needs a Python"), "{}", text(&missing.stderr));
 }

@@ -84,7 +84,7 @@ fn main() -> Result<(), Error> {
     let time = median(20, 10_000, || drop(black_box(xor_transform(&few, &[7, 9]))));
     row("xor_transform of 5 elements", &[("ours_us", time)]);
     let key = [1, 2, 3];
-    let mut many: Vec<u8> = (0..256usize << 20).map(|i| (i * 31 >> 3) as u8).collect();
+    let mut many: Vec<u8> = (0..256usize << 20).map(|i| ((i * 31) >> 3) as u8).collect();
     let ours = median(7, 1, || drop(black_box(xor_transform(&many, &key))));
     let copy = median(7, 1, || drop(black_box(copied(&many))));
     row("xor_transform of 256 MiB", &[("ours_us", ours), ("copy_us", copy)]);

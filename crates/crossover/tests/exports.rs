@@ -72,31 +72,27 @@ fn chrome_events_are_those_of_the_format() {
         }
     }
     assert_eq!(complete.len(), trace.spans.len(), "every span is an event");
+    let nanoseconds = |event: &Value, name: &str| (event[name].as_f64().unwrap() * 1e3).round() as u64;
     for (row, event) in complete.iter().enumerate() {
         assert_eq!(event["name"], trace.name_of(row));
-        assert_eq!((event["ts"].as_f64().unwrap() * 1e3).round() as u64, trace.spans.start[row]);
-        assert_eq!((event["dur"].as_f64().unwrap() * 1e3).round() as u64, trace.spans.duration[row]);
+        assert_eq!(nanoseconds(event, "ts"), trace.spans.start[row]);
+        assert_eq!(nanoseconds(event, "dur"), trace.spans.duration[row]);
         let track = &trace.tracks[trace.spans.track[row] as usize];
         let (pid, tid) = (event["pid"].as_u64().unwrap(), event["tid"].as_u64());
         assert_eq!(named[&(pid, tid)], track.name, "threads and queues have their names");
         assert_eq!(pid == 0, track.kind == TrackKind::Thread, "devices are processes of their own");
         assert!(named.contains_key(&(pid, None)), "processes have names");
     }
-    // On one thread of a viewer, events must nest.
+    // On one thread of a viewer, events must nest. In whole nanoseconds: one that ends where the next begins is not around it.
     for tid in 0..trace.tracks.len() as u64 {
-        let mut open: Vec<f64> = Vec::new();
+        let mut open: Vec<u64> = Vec::new();
         for event in complete.iter().filter(|event| event["tid"] == tid) {
-            let (start, end) = (
-                event["ts"].as_f64().unwrap(),
-                event["ts"].as_f64().unwrap() + event["dur"].as_f64().unwrap(),
-            );
+            let start = nanoseconds(event, "ts");
+            let end = start + nanoseconds(event, "dur");
             while open.last().is_some_and(|&around| around <= start) {
                 open.pop();
             }
-            assert!(
-                open.last().is_none_or(|&around| end <= around + 0.002),
-                "{event} outlasts what is around it"
-            );
+            assert!(open.last().is_none_or(|&around| end <= around), "{event} outlasts what is around it");
             open.push(end);
         }
     }

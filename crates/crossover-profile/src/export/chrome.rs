@@ -26,8 +26,7 @@ pub fn chrome(trace: &Trace) -> String {
         );
     }
     let spans = &trace.spans;
-    let is_estimated = trace.estimated_rows();
-    for row in 0..spans.len() {
+    for (row, is_estimated) in trace.estimated_rows().into_iter().enumerate() {
         let track = spans.track[row] as usize;
         let micros = |time: u64| time as f64 / 1e3;
         let mut event = json!({
@@ -46,7 +45,7 @@ pub fn chrome(trace: &Trace) -> String {
         if let Ok(place) = u32::try_from(spans.place[row]) {
             more.insert("place".to_string(), trace.string(place).into());
         }
-        if is_estimated[row] {
+        if is_estimated {
             more.insert("estimated".to_string(), true.into());
         }
         if let Ok(kernel) = usize::try_from(spans.kernel[row]) {

@@ -269,7 +269,7 @@ unsafe fn pivot<W: Lanes>(from: *const W, n: usize) -> W {
     unsafe {
         for (i, some) in some[..count].iter_mut().enumerate() {
             place = place.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(1);
-            *some = *from.add(i * piece + ((place >> 32) * piece as u64 >> 32) as usize);
+            *some = *from.add(i * piece + (((place >> 32) * piece as u64) >> 32) as usize);
         }
         small(some.as_ptr(), some.as_mut_ptr(), count);
     }
