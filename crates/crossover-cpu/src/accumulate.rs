@@ -23,6 +23,8 @@ use crate::{
 
 /// Stands for the position of an extreme that is better than the best so far, until it has been looked for.
 const BETTER: i64 = -1;
+/// Most chunks of a row reduced by one call.
+const ABREAST: usize = 256;
 
 /// How a stage's reductions are laid out for units of a geometry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,10 +63,19 @@ fn width(geometry: &Geometry) -> usize {
     if geometry.mode == Mode::Rows { 1 } else { geometry.columns }
 }
 
-/// Bytes of one entry of a reduction's results; extremes carry their positions.
+/// Bytes of one entry of a reduction's results; extremes carry their positions. Those of rows lie side by side, as the
+/// elements of the row that they are.
 pub fn entry(geometry: &Geometry, reduction: &Reduction) -> usize {
-    let size = reduction.dtype.size() + if reduction.op.is_arg() { 8 } else { 0 };
-    (width(geometry) * size).next_multiple_of(16)
+    let size = reduction.dtype.size();
+    match (geometry.mode, reduction.op.is_arg()) {
+        (Mode::Rows, false) => size,
+        (_, is_arg) => (width(geometry) * (size + if is_arg { 8 } else { 0 })).next_multiple_of(16),
+    }
+}
+
+/// Bytes of all results of a reduction.
+pub fn results(geometry: &Geometry, reduction: &Reduction, depth: Depth) -> usize {
+    (entry(geometry, reduction) * depth.results.max(1)).next_multiple_of(64)
 }
 
 /// Bytes of the levels below the results.
@@ -76,9 +87,7 @@ fn levels(geometry: &Geometry, reduction: &Reduction, depth: Depth) -> usize {
 /// Bytes a frame needs for the accumulators of its stages.
 pub fn bytes(geometry: &Geometry, stages: &[Stage]) -> usize {
     let depth = whole(geometry);
-    let one = |r: &Reduction| {
-        levels(geometry, r, depth) + (entry(geometry, r) * depth.results.max(1)).next_multiple_of(64)
-    };
+    let one = |r: &Reduction| levels(geometry, r, depth) + results(geometry, r, depth);
     stages.iter().map(|s| s.reductions.iter().map(one).sum()).max().unwrap_or(0)
 }
 
@@ -103,27 +112,26 @@ impl<'a> Accumulator<'a> {
     /// Returns it with the end of the place.
     ///
     /// # Safety
-    /// `place` has the bytes that [`bytes`] counts, `results` room for the entries this accumulator will fill.
+    /// `place` has the bytes that [`bytes`] counts, `given` room for the entries this accumulator will fill.
     pub unsafe fn new(
         geometry: &Geometry,
         reduction: &'a Reduction,
         depth: Depth,
         place: *mut u8,
-        results: Option<*mut u8>,
+        given: Option<*mut u8>,
     ) -> (Accumulator<'a>, *mut u8) {
         let below = levels(geometry, reduction, depth);
-        let entry = entry(geometry, reduction);
-        let own = if results.is_some() { 0 } else { (entry * depth.results.max(1)).next_multiple_of(64) };
+        let own = if given.is_some() { 0 } else { results(geometry, reduction, depth) };
         // SAFETY: the caller's contract.
         let (after, end) = unsafe { (place.add(below), place.add(below + own)) };
         let accumulator = Accumulator {
             reduction,
             rows: geometry.mode == Mode::Rows,
             width: width(geometry),
-            entry,
+            entry: entry(geometry, reduction),
             depth,
             levels: place,
-            results: results.unwrap_or(after),
+            results: given.unwrap_or(after),
             counts: [0; 8],
             done: 0,
             decided: false,
@@ -197,54 +205,81 @@ impl<'a> Accumulator<'a> {
     /// # Safety
     /// `from` holds the elements; ranges come in order.
     pub unsafe fn push_run(&mut self, from: *const u8, n: usize, position: usize) {
-        // Chunks reduced by one call; their results wait here.
-        const ABREAST: usize = 256;
-        let size = self.reduction.dtype.size();
         let decisive = self.reduction.decisive();
         // Where an element may decide there is a look after few chunks, and then after more and more.
         let mut most = if decisive.is_some() { 1 } else { ABREAST };
-        let mut results = [const { MaybeUninit::<u128>::uninit() }; ABREAST];
         let mut done = 0;
         while done < n && !self.decided {
             let length = CHUNK.min(n - done);
             let chunks = ((n - done) / CHUNK).clamp(1, most);
             most = ABREAST.min(4 * most);
-            // SAFETY: the chunks lie inside the run; a result has at most 16 bytes; each has its slot.
-            unsafe {
-                let results = results.as_mut_ptr().cast::<u8>();
-                let from = from.add(done * size);
-                match (self.reduction.combine, self.reduction.chunks) {
-                    (_, Some(f)) => f([from.cast_mut(), results].as_ptr(), chunks, length),
-                    (Combine::Ordered { rows, .. }, None) => rows(from, results, chunks, length),
-                    (Combine::Arg { value, .. }, None) => value(from, results, chunks, length),
-                }
-                let found = std::slice::from_raw_parts(results, if decisive.is_some() { chunks } else { 0 });
-                let decides = decisive.is_some_and(|decisive| found.contains(&decisive));
-                match self.reduction.combine {
-                    // Without an element that decides all of them are the same.
-                    Combine::Arg { .. } if decisive.is_some() && !decides && self.done > 0 => {}
-                    Combine::Arg { .. } => {
-                        for i in 0..chunks {
-                            let at = i * length;
-                            self.push_chunk(
-                                from.add(at * size),
-                                length,
-                                results.add(i * size),
-                                position + done + at,
-                            );
-                        }
+            // SAFETY: the chunks lie inside the run.
+            done += length
+                * unsafe {
+                    let from = from.add(done * self.reduction.dtype.size());
+                    if self.reduction.op.is_arg() {
+                        self.push_extremes(from, chunks, length, position + done)
+                    } else {
+                        self.push_chunks(from, chunks, length)
                     }
-                    Combine::Ordered { .. } => {
-                        for i in 0..chunks {
-                            ptr::copy_nonoverlapping(results.add(i * size), self.slot(0), size);
-                            self.count_entry(0);
-                        }
-                        self.decided = decides;
-                    }
-                }
-            }
-            done += chunks * length;
+                };
         }
+    }
+
+    /// Combines chunks of `length` elements that lie side by side, as many as their level has room for, and returns how many.
+    unsafe fn push_chunks(&mut self, from: *const u8, chunks: usize, length: usize) -> usize {
+        let Combine::Ordered { rows, .. } = self.reduction.combine else { return chunks };
+        let is_top = self.depth.levels == 1;
+        let chunks = if is_top { chunks } else { chunks.min(CHUNK - self.counts[0]) };
+        // SAFETY: the caller's contract; results of chunks go where the next entries of the level belong.
+        unsafe {
+            let to = self.slot(0);
+            match self.reduction.chunks {
+                Some(f) => f([from.cast_mut(), to].as_ptr(), chunks, length),
+                None => rows(from, to, chunks, length),
+            }
+            if let Some(decisive) = self.reduction.decisive() {
+                self.decided = std::slice::from_raw_parts(to, chunks).contains(&decisive);
+            }
+            match is_top {
+                true => self.done += chunks,
+                false => self.count_entries(chunks),
+            }
+        }
+        chunks
+    }
+
+    /// Combines the extremes of chunks of `length` elements that lie side by side, the first of which is `position` of the row.
+    unsafe fn push_extremes(
+        &mut self,
+        from: *const u8,
+        chunks: usize,
+        length: usize,
+        position: usize,
+    ) -> usize {
+        let Combine::Arg { value, .. } = self.reduction.combine else { return chunks };
+        let size = self.reduction.dtype.size();
+        let mut extremes = [const { MaybeUninit::<u128>::uninit() }; ABREAST];
+        let extremes = extremes.as_mut_ptr().cast::<u8>();
+        // SAFETY: the caller's contract; an extreme has at most 16 bytes, and each has its slot.
+        unsafe {
+            match self.reduction.chunks {
+                Some(f) => f([from.cast_mut(), extremes].as_ptr(), chunks, length),
+                None => value(from, extremes, chunks, length),
+            }
+            // Without an element that decides all of them are the same.
+            if let Some(decisive) = self.reduction.decisive()
+                && self.done > 0
+                && !std::slice::from_raw_parts(extremes, chunks).contains(&decisive)
+            {
+                return chunks;
+            }
+            for i in 0..chunks {
+                let at = i * length;
+                self.push_chunk(from.add(at * size), length, extremes.add(i * size), position + at);
+            }
+        }
+        chunks
     }
 
     /// Whether an element has decided the whole, so that what comes after it may be left out.
@@ -300,6 +335,15 @@ impl<'a> Accumulator<'a> {
         if self.counts[level] == CHUNK {
             // SAFETY: as the callers'.
             unsafe { self.fold(level) };
+        }
+    }
+
+    /// Counts entries of the lowest level of a row, which has room for them and is not the top.
+    unsafe fn count_entries(&mut self, entries: usize) {
+        self.counts[0] += entries;
+        if self.counts[0] == CHUNK {
+            // SAFETY: as the callers'.
+            unsafe { self.fold(0) };
         }
     }
 
@@ -462,11 +506,8 @@ impl<'a> Accumulator<'a> {
 
     unsafe fn fold_rows(&mut self, rows: crate::tile::ReduceFn, mut n: usize) {
         let size = self.reduction.dtype.size();
-        // SAFETY: entries of rows are packed to `size` first, then chunks shrink towards the front.
+        // SAFETY: chunks shrink towards the front.
         unsafe {
-            for i in 1..n {
-                ptr::copy(self.results.add(i * self.entry), self.results.add(i * size), size);
-            }
             while n > 1 {
                 let chunks = n.div_ceil(CHUNK);
                 for c in 0..chunks {

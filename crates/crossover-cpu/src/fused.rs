@@ -159,7 +159,8 @@ impl FusedKernel {
         let entry: usize = stage.reductions.iter().map(|r| accumulate::entry(geometry, r)).sum();
         let depth = accumulate::depth(geometry, SHARED / entry.max(16));
         let span = accumulate::span(geometry, depth);
-        let results = Scratch::take((entry * depth.results).max(64))?;
+        let all: usize = stage.reductions.iter().map(|r| accumulate::results(geometry, r, depth)).sum();
+        let results = Scratch::take(all.max(64))?;
         let shared = Shared(results.start());
         let persistent = Shared(frame.base);
         // Where one element may decide this thread begins alone: waking others would take longer than most of these.
@@ -184,14 +185,14 @@ impl FusedKernel {
                 let bytes = accumulate::entry(geometry, reduction);
                 let first = if reduction.op.is_arg() { piece(range.start) } else { range.start };
                 // SAFETY: the results have `depth.results` entries per reduction, and this piece fills its own.
-                let results = unsafe { shared.at().add(column * depth.results + first * bytes) };
+                let results = unsafe { shared.at().add(column + first * bytes) };
                 // SAFETY: the frame has room for deeper accumulators than these.
                 let (mut accumulator, end) =
                     unsafe { Accumulator::new(geometry, reduction, depth, place, Some(results)) };
                 accumulator.narrow(width);
                 accumulators.push(accumulator);
                 place = end;
-                column += bytes;
+                column += accumulate::results(geometry, reduction, depth);
             }
             // What comes after an element that decides changes nothing, not even which of them is the first.
             if decided.load(Ordering::Relaxed) > range.start {
@@ -224,7 +225,7 @@ impl FusedKernel {
             let place = frame.base.wrapping_add(program.frame.accumulators);
             // SAFETY: as above; all pieces are complete.
             unsafe {
-                let results = shared.at().add(column * depth.results);
+                let results = shared.at().add(column);
                 let (mut all, _) = Accumulator::new(geometry, reduction, depth, place, Some(results));
                 all.narrow(width);
                 let entries = match reduction.op.is_arg() {
@@ -234,7 +235,7 @@ impl FusedKernel {
                 };
                 all.finish(entries, frame.register(reduction.out), width);
             }
-            column += accumulate::entry(geometry, reduction);
+            column += accumulate::results(geometry, reduction, depth);
         }
         Ok(())
     }

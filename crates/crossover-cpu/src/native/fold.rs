@@ -98,6 +98,9 @@ impl<'a> Folding<'a> {
         body.asm.jump_if(Condition::Greater, rest);
         self.groups(body, sums)?;
         body.asm.bind(rest);
+        // A pass over no lanes would still make the tree wait for the line behind the row.
+        body.asm.compare(RAX, RSI);
+        body.asm.jump_if(Condition::AboveEqual, done);
         body.asm.move_from(RCX, RSI);
         body.asm.add_immediate(RCX, -lanes);
         let mut tails = Vec::new();
