@@ -441,14 +441,14 @@ def letters(case, p):
     return max((int(np.prod(x.shape)) for x in case.operands), default=1)
 
 
-def extended(x, k, mode, **outside):
+def extended(x, k, part, **outside):
     """A convolution from its definition, of the array with what `numpy.pad` puts around it: SciPy has numbers outside for two axes only,
     and `nearest` and `mirror` in `ndimage`, which knows neither modes nor complex numbers and rounds integers."""
     around = np.pad(x, [(n - 1, n - 1) for n in k.shape], **outside)
     whole = scipy.signal.convolve(around, k, mode="valid", method="direct")
-    if mode == "full":
+    if part == "full":
         return whole
-    lengths = x.shape if mode == "same" else [n - m + 1 for n, m in zip(x.shape, k.shape)]
+    lengths = x.shape if part == "same" else [n - m + 1 for n, m in zip(x.shape, k.shape)]
     starts = [(w - n) // 2 for w, n in zip(whole.shape, lengths)]
     return whole[tuple(slice(a, a + n) for a, n in zip(starts, lengths))]
 
