@@ -170,7 +170,11 @@ fn whole(facade: &str) -> BTreeSet<String> {
         let rest = line.strip_prefix("pub use crossover_").and_then(|rest| rest.strip_suffix(';'));
         if let Some(rest) = rest.filter(|_| !hidden) {
             let name = rest.split(" as ").next().unwrap_or(rest).trim_end_matches("::*");
-            found.insert(format!("crossover_{name}"));
+            let last = name.rsplit("::").next().unwrap_or(name);
+            // A type is one item, shown where it is exported.
+            if last.starts_with(char::is_lowercase) {
+                found.insert(format!("crossover_{name}"));
+            }
         }
         hidden = line == "#[doc(hidden)]" || (hidden && line.starts_with('#'));
     }
@@ -278,7 +282,7 @@ mod tests {
     #[test]
     fn what_is_exported_whole_is_known_unless_it_is_hidden() {
         let text = "pub use crossover_array::{\n    Alert,\n};\n#[cfg(feature = \"nn\")]\npub use crossover_nn as nn;\n#[doc(hidden)]\npub use \
-                    crossover_plan as plan;\npub use crossover_core::custom;\nmod profile {\n    pub use crossover_profile::*;\n}\n";
+                    crossover_plan as plan;\npub use crossover_core::custom;\n    pub use crossover_core::Error as Invalid;\nmod profile {\n    pub use crossover_profile::*;\n}\n";
         let names = whole(text);
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         assert_eq!(names, ["crossover_core::custom", "crossover_nn", "crossover_profile"]);

@@ -176,6 +176,26 @@ pub use crossover_array::{
     gpu_gaps, gpu_queue, gpus, interruptible, io, keepdims, linalg, memory, par, par_iter, processes, random,
     s, signal, with_device,
 };
+/// What can be wrong: [`Error::kind`] is a [`Kind`](error::Kind), which names shapes, dtypes, devices and sizes.
+///
+/// ```
+/// use crossover::{error, prelude::*};
+/// let wrong = (Array::arange(2) + Array::arange(3)).check().unwrap_err();
+/// match wrong.kind() {
+///     error::Kind::Invalid(error::Invalid::Shape { op, left, right, .. }) => {
+///         assert_eq!((*op, left.dims(), right.dims()), ("add", &[2][..], &[3][..]));
+///     }
+///     error::Kind::OutOfMemory { requested, .. } => println!("{requested} bytes are too many"),
+///     other => panic!("{other}"),
+/// }
+/// ```
+pub mod error {
+    /// A request that cannot be met: shapes, dtypes, axes, indices, values.
+    pub use crossover_core::Error as Invalid;
+    /// Any error, of a request or of a device.
+    pub use crossover_runtime::Error as Kind;
+}
+
 /// Graphs, ops and the reference interpreter, for tools: arrays need nothing of it.
 #[doc(hidden)]
 pub use crossover_core as core;
