@@ -157,6 +157,7 @@ impl Plane {
 }
 
 type Truth = fn(&mut Plane, &Number) -> Number;
+type TruthOfTwo = fn(&mut Plane, &Number, &Number) -> Number;
 
 /// Functions of one operand, their true value, and the largest error in units of 2⁻⁵³ (`c128`) or 2⁻²⁴ (`c64`) of the
 /// magnitude of the result.
@@ -197,7 +198,7 @@ const FUNCTIONS: [(MapOp, f64, Truth); 22] = [
 ];
 
 /// Functions of two operands; of `pow`, moderate powers: its error grows with the exponent.
-const PAIRS: [(MapOp, f64, fn(&mut Plane, &Number, &Number) -> Number); 3] = [
+const PAIRS: [(MapOp, f64, TruthOfTwo); 3] = [
     (MapOp::Divide, 3.5, |p, a, b| p.div(a, b)),
     (MapOp::Multiply, 2.0, |p, a, b| p.mul(a, b)),
     (MapOp::Pow, 40.0, |p, a, b| {
