@@ -8,7 +8,7 @@ import scipy.signal
 import scipy.special
 
 from elementwise import promote
-from frames import BF16
+from frames import BF16, DTYPES
 from judge import Difference, is_complex, is_float, largest, real_of, rounding, unit, wide
 
 BOOL = np.dtype(np.bool_)
@@ -207,6 +207,27 @@ def scan(multiply):
         judge.within(got, truth, np.where(fits, bound, 1), fits)
 
     return peer
+
+
+def as_dtype(peer, integers):
+    """A sum or product of the elements as another dtype, in which that of integers wraps."""
+
+    def call(judge, case, p):
+        x = case.operands[0].astype(DTYPES[p["dtype"]])
+        case.operands = [x]
+        if x.dtype.kind in "iu":
+            return judge.exact(case.results[0], np.asarray(integers(x, p)))
+        peer(judge, case, p)
+
+    return call
+
+
+def total_as(function):
+    return lambda x, p: function(x, axis=axes(p, x), dtype=x.dtype, keepdims=p["keepdims"])
+
+
+def scan_as(function):
+    return lambda x, p: function(x, axis=p["axis"], dtype=x.dtype, include_initial=p["initial"])
 
 
 def diff(judge, case, p):
@@ -420,22 +441,29 @@ def letters(case, p):
     return max((int(np.prod(x.shape)) for x in case.operands), default=1)
 
 
-def filled(x, k, mode, fill):
-    """A convolution with a number outside, from its definition: SciPy has it for two axes only."""
-    around = np.pad(x, [(n - 1, n - 1) for n in k.shape], constant_values=fill)
+def extended(x, k, part, **outside):
+    """A convolution from its definition, of the array with what `numpy.pad` puts around it: SciPy has numbers outside for two axes only,
+    and `nearest` and `mirror` in `ndimage`, which knows neither modes nor complex numbers and rounds integers."""
+    around = np.pad(x, [(n - 1, n - 1) for n in k.shape], **outside)
     whole = scipy.signal.convolve(around, k, mode="valid", method="direct")
-    if mode == "full":
+    if part == "full":
         return whole
-    lengths = x.shape if mode == "same" else [n - m + 1 for n, m in zip(x.shape, k.shape)]
+    lengths = x.shape if part == "same" else [n - m + 1 for n, m in zip(x.shape, k.shape)]
     starts = [(w - n) // 2 for w, n in zip(whole.shape, lengths)]
     return whole[tuple(slice(a, a + n) for a, n in zip(starts, lengths))]
+
+
+# Boundaries by the names of `numpy.pad`.
+PADS = {"nearest": "edge", "mirror": "reflect"}
 
 
 def convolved(correlate):
     def call(operands, p):
         x, k = operands
         if p["fill"]:
-            return filled(x, np.conj(np.flip(k)) if correlate else k, p["mode"], p["fill"])
+            return extended(x, np.conj(np.flip(k)) if correlate else k, p["mode"], constant_values=p["fill"])
+        if p["boundary"] in PADS:
+            return extended(x, np.conj(np.flip(k)) if correlate else k, p["mode"], mode=PADS[p["boundary"]])
         if p["boundary"] == "fill":
             function = scipy.signal.correlate if correlate else scipy.signal.convolve
             return function(x, k, mode=p["mode"], method="direct")
@@ -476,7 +504,9 @@ PEERS = {
     "argmin": place(np.argmin),
     "count_nonzero": truth_of(np.count_nonzero),
     "cumulative_prod": scan(True),
+    "cumulative_prod_dtype": as_dtype(scan(True), scan_as(np.cumulative_prod)),
     "cumulative_sum": scan(False),
+    "cumulative_sum_dtype": as_dtype(scan(False), scan_as(np.cumulative_sum)),
     "diff": diff,
     "diff_with": diff_with,
     "layer_norm": layer_norm,
@@ -486,10 +516,12 @@ PEERS = {
     "mean": mean,
     "min": extreme(np.min),
     "prod": prod,
+    "prod_dtype": as_dtype(prod, total_as(np.prod)),
     "softmax": softmax,
     "standardise": standardise,
     "std": var(True),
     "sum": sum_of,
+    "sum_dtype": as_dtype(sum_of, total_as(np.sum)),
     "sum_of_floats": sum_of,
     "turn_pairs": turn_pairs,
     "var": var(False),

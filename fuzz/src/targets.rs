@@ -113,6 +113,8 @@ const GRAPH: &[&str] = &[
     "mode valid",
     "boundary wrap",
     "boundary symm",
+    "boundary nearest",
+    "boundary mirror",
     "upper",
     "complete",
     "full",

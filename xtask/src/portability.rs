@@ -1,6 +1,7 @@
 //! `cargo xtask portability`: the tests that decide bits, on processors that this machine is not, by QEMU's user emulation.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -10,8 +11,9 @@ use crate::{paint, test, workspace};
 
 /// Run the tests that decide bits on other processors, under QEMU user emulation.
 ///
-/// Unit tests, the corpus, edge cases, calls and lookups against the reference interpreter, and random graphs on every
-/// SIMD level with 1, 2 and 7 threads. Bits must be those of this machine, since they must be the reference's.
+/// Unit tests, and every integration test but those that start programs, watch clocks or need a compiler: the corpus, the errors
+/// of functions against true values, files, indices, distributions, and random graphs on every SIMD level with 1, 2 and 7
+/// threads. Bits must be those of this machine, since they must be the reference's.
 ///
 /// Says what it needs where a tool is missing: QEMU's user emulation, and for another architecture its C linker and the
 /// target's standard library.
@@ -39,8 +41,23 @@ enum Target {
     Aarch64,
 }
 
-/// Integration tests that are run, beside the unit tests of every library.
-const TESTS: [&str; 8] = ["calls", "corpus", "edges", "fused", "golden", "invariance", "lookups", "order"];
+/// Integration tests that are not run, by why. All others are, beside the unit tests of every library.
+const LEFT_OUT: [(&str, &[&str]); 5] = [
+    (
+        "they start programs: the emulator has one, and knows no other of its processor",
+        &["bench", "bench_worker", "command", "fork", "hrr", "log", "recording", "report"],
+    ),
+    (
+        "they need a compiler, or libraries of this machine",
+        &["driver", "emulated", "emulated_calls", "nvml", "nvrtc"],
+    ),
+    (
+        "they watch clocks, which emulation stretches",
+        &["alerts", "exports", "metrics", "opentelemetry", "profiled", "profiling"],
+    ),
+    ("they watch the memory of the process, which is the emulator's too", &["large_store", "memory"]),
+    ("they look at texts of the repository, which are the same everywhere", &["documents"]),
+];
 
 /// Unit tests that start programs, and where they are: the emulator has one program, and knows no other of its processor.
 const STARTING: [(&str, &str); 2] = [
@@ -120,9 +137,8 @@ impl Target {
         command.args(["test", "--no-fail-fast", "--workspace", "--all-features", "--lib"]);
         // The Python module has no tests of its own, and would want the interpreter of the target.
         command.args(["--exclude", "crossover-py"]);
-        for name in TESTS {
-            command.args(["--test", name]);
-        }
+        let tests = tests().map_err(|error| vec![format!("{error:#}")])?;
+        tests.keys().for_each(|name| _ = command.args(["--test", name]));
         let triple = self.triple();
         let setting = |what: &str| format!("CARGO_TARGET_{}_{what}", triple.to_uppercase().replace('-', "_"));
         command.env(setting("RUNNER"), emulator);
@@ -139,6 +155,34 @@ impl Target {
         STARTING.iter().for_each(|(name, _)| _ = command.args(["--skip", name]));
         Ok(command)
     }
+}
+
+/// The integration tests that are run, and the files of each name.
+fn tests() -> Result<BTreeMap<String, Vec<PathBuf>>> {
+    let mut found = integration_tests()?;
+    found.retain(|name, _| !LEFT_OUT.iter().any(|(_, names)| names.contains(&name.as_str())));
+    Ok(found)
+}
+
+/// Every integration test of the crates by name: `tests/NAME.rs` and `tests/NAME/main.rs`.
+fn integration_tests() -> Result<BTreeMap<String, Vec<PathBuf>>> {
+    let mut found = BTreeMap::<String, Vec<PathBuf>>::new();
+    let entries = |folder: &Path| -> Result<Vec<PathBuf>> {
+        let listed = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+        listed.map(|entry| Ok(entry?.path())).collect()
+    };
+    for folder in entries(&workspace::root().join("crates"))? {
+        let folder = folder.join("tests");
+        for path in if folder.is_dir() { entries(&folder)? } else { Vec::new() } {
+            let file = if path.is_dir() { path.join("main.rs") } else { path.clone() };
+            let name = path.file_stem().and_then(|name| name.to_str());
+            if let Some(name) = name.filter(|_| file.is_file() && file.extension().is_some_and(|e| e == "rs"))
+            {
+                found.entry(name.to_owned()).or_default().push(file);
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// A program on the PATH.
@@ -211,17 +255,40 @@ mod tests {
     }
 
     #[test]
-    fn every_test_that_is_named_exists() {
-        let crates = workspace::root().join("crates");
-        let folders: Vec<PathBuf> = std::fs::read_dir(crates)
-            .expect("the crates are there")
-            .map(|entry| entry.expect("a readable entry").path().join("tests"))
-            .collect();
-        for name in TESTS {
-            assert!(
-                folders.iter().any(|f| f.join(format!("{name}.rs")).is_file()),
-                "no test is called {name}"
-            );
+    fn what_decides_bits_is_run_and_what_is_left_out_exists() {
+        let (all, run) = (integration_tests().expect("readable folders"), tests().expect("readable folders"));
+        for name in LEFT_OUT.iter().flat_map(|(_, names)| names.iter()) {
+            assert!(all.contains_key(*name), "no test is called {name}");
+        }
+        for name in [
+            "accuracy",
+            "algebra",
+            "calls",
+            "complex",
+            "corpus",
+            "distributions",
+            "edges",
+            "files",
+            "fused",
+            "golden",
+            "indexing",
+            "invariance",
+            "lookups",
+            "order",
+        ] {
+            assert!(run.contains_key(name), "{name} is not run");
+        }
+    }
+
+    #[test]
+    fn nothing_that_starts_programs_is_run() {
+        for (name, files) in tests().expect("readable folders") {
+            for file in files {
+                let text = std::fs::read_to_string(&file).expect("a readable file");
+                for sign in ["Command::new", "current_exe", "CARGO_BIN_EXE"] {
+                    assert!(!text.contains(sign), "{name}: {} has {sign}", file.display());
+                }
+            }
         }
     }
 }

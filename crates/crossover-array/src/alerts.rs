@@ -214,7 +214,8 @@ fn of_device(look: &DeviceLook) -> Vec<Alert> {
 fn fallback(grown: Totals) -> Option<Alert> {
     (grown.fallbacks > 0).then(|| {
         let text = format!(
-            "{} kernels ran on the host in the last five minutes because their device could not; CROSSOVER_LOG=crossover::fallback=warn says why",
+            "{} kernels ran on the host in the last five minutes because their device could not; the log says why \
+             (CROSSOVER_LOG=crossover::fallback=warn, in a Rust program with crossover::log::init())",
             grown.fallbacks
         );
         alert(AlertKind::Fallback, None, text)

@@ -164,6 +164,60 @@ impl Array {
         }
     }
 
+    /// True where the operand is +infinity. An error for complex numbers.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let x = Array::from([f32::INFINITY, f32::NAN, f32::NEG_INFINITY]);
+    /// assert_eq!(x.isposinf().to_vec::<bool>()?, [true, false, false]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn isposinf(&self) -> Array {
+        Array::build([self], |b, [x]| compose::isposinf(b, x))
+    }
+
+    /// True where the operand is -infinity. An error for complex numbers.
+    ///
+    /// ```
+    /// # use crossover_array::Array;
+    /// let x = Array::from([f32::INFINITY, f32::NAN, f32::NEG_INFINITY]);
+    /// assert_eq!(x.isneginf().to_vec::<bool>()?, [false, false, true]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn isneginf(&self) -> Array {
+        Array::build([self], |b, [x]| compose::isneginf(b, x))
+    }
+
+    /// True where the imaginary part is zero, as that of real numbers is.
+    ///
+    /// ```
+    /// # use crossover_array::{Array, Complex};
+    /// let z = Array::from([Complex::new(1.0f32, -0.0), Complex::new(1.0, 2.0)]);
+    /// assert_eq!(z.isreal().to_vec::<bool>()?, [true, false]);
+    /// assert_eq!(Array::from([f64::NAN]).isreal().to_vec::<bool>()?, [true]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn isreal(&self) -> Array {
+        Array::build([self], |b, [x]| compose::isreal(b, x))
+    }
+
+    /// True where the imaginary part is not zero; nowhere in real numbers.
+    ///
+    /// ```
+    /// # use crossover_array::{Array, Complex};
+    /// let z = Array::from([Complex::new(1.0f32, -0.0), Complex::new(1.0, f32::NAN)]);
+    /// assert_eq!(z.iscomplex().to_vec::<bool>()?, [false, true]);
+    /// assert_eq!(Array::from([1i32]).iscomplex().to_vec::<bool>()?, [false]);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn iscomplex(&self) -> Array {
+        Array::build([self], |b, [x]| compose::iscomplex(b, x))
+    }
+
     /// True where the sign bit is set: negative numbers, -0 and NaN with a sign.
     ///
     /// ```

@@ -19,6 +19,14 @@ use crate::{Array, Error, Result, convert, runtime::Runtime};
 ///
 /// Copies to the first GPU go straight from there, without a detour through staging memory. Where there is no GPU it
 /// is ordinary memory. Page-locked memory is scarce and slow to reserve: keep it for data that is sent again and again.
+///
+/// ```
+/// use crossover_array::{Array, Pinned};
+/// let mut block: Pinned<f32> = Array::pinned([4])?;
+/// block[3] = 2.0;
+/// assert_eq!(Array::from(block).to_vec::<f32>()?, [0.0, 0.0, 0.0, 2.0]);
+/// # Ok::<(), crossover_array::Error>(())
+/// ```
 pub struct Pinned<T> {
     /// `size` elements long.
     memory: Memory,

@@ -89,6 +89,19 @@ impl Runtime {
     }
 
     /// A runtime around an executor made elsewhere.
+    ///
+    /// ```
+    /// use crossover_array::{Array, Runtime};
+    /// // A second runtime with the devices, plans and memory of the first.
+    /// let first = Runtime::builder().threads(1).build()?;
+    /// let second = Runtime::from_executor(crossover_runtime::Executor::new(
+    ///     first.executor().machine().clone(),
+    ///     crossover_plan::Options::default(),
+    ///     crossover_runtime::Placement::Host,
+    /// ));
+    /// assert_eq!(second.scope(|| Array::arange(4).sum(()).item::<i64>())?, 6);
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
     pub fn from_executor(executor: Executor) -> Runtime {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let settings = Arc::default();

@@ -2,7 +2,7 @@
 //! and strided operands, errors at their place, laziness.
 
 use crossover_array::{
-    Array, Complex, DType, Error, Result, Runtime, einsum,
+    Array, Complex, DType, Error, Padding, Result, Runtime, einsum,
     fft::{self, Norm},
     linalg::{self, MatrixNorm},
     random::{self, Key},
@@ -381,6 +381,32 @@ fn convolutions_agree_whichever_way_they_are_computed() -> Result<()> {
     assert!(large.contains("Call rfft"), "{large}");
     let small = signal::convolve(&normal(3, &[256, 256]), &normal(4, &[5, 5])).explain()?;
     assert!(small.contains("Call convolve"), "{small}");
+    Ok(())
+}
+
+#[test]
+fn boundaries_are_what_padding_puts_around_the_array() -> Result<()> {
+    let boundaries = [
+        (Boundary::Fill, Padding::Constant(0.into())),
+        (Boundary::Wrap, Padding::Wrap),
+        (Boundary::Symm, Padding::Symmetric),
+        (Boundary::Nearest, Padding::Edge),
+        (Boundary::Mirror, Padding::Reflect),
+    ];
+    assert_eq!(boundaries.map(|(boundary, _)| boundary), Boundary::ALL);
+    let shapes: [(&[usize], &[usize]); 5] =
+        [(&[7], &[3]), (&[3], &[8]), (&[1], &[4]), (&[5, 40], &[4, 3]), (&[2, 1, 6], &[3, 2, 9])];
+    for (boundary, padding) in boundaries {
+        for (n, k) in shapes {
+            let (x, kernel) = (normal(5, n), normal(6, k));
+            let widths: Vec<(usize, usize)> = k.iter().map(|&k| (k - 1, k - 1)).collect();
+            let valid = signal::Options::new().mode(Mode::Valid).method(Method::Direct);
+            let around = signal::convolve_with(&x.pad(&widths, padding), &kernel, valid);
+            let inside = signal::Options::new().boundary(boundary).method(Method::Direct);
+            let got = signal::convolve_with(&x, &kernel, inside);
+            assert_eq!(got.to_vec::<f64>()?, around.to_vec::<f64>()?, "{boundary:?} of {n:?} and {k:?}");
+        }
+    }
     Ok(())
 }
 

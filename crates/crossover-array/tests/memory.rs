@@ -1,6 +1,7 @@
 //! A fused expression allocates its output and at most 1 MiB per thread.
 //!
 //! One test per file: the counting allocator sees every thread of the process.
+#![allow(clippy::unwrap_used)]
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -34,8 +35,10 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Most bytes above what was live before, while the closure runs; and what it leaves.
-fn growth(body: impl FnOnce() -> Array) -> (usize, usize) {
+/// Most bytes above what was live before, while the closure runs; and what it leaves. The pool is emptied first: a block
+/// that is taken from it again would not be counted.
+fn growth(runtime: &Runtime, body: impl FnOnce() -> Array) -> (usize, usize) {
+    runtime.trim().unwrap();
     let before = LIVE.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
     let result = body();
@@ -47,10 +50,11 @@ fn growth(body: impl FnOnce() -> Array) -> (usize, usize) {
 /// What is computed, bytes of its output, and how.
 type Case = (&'static str, usize, fn(&Array) -> Array);
 
+const THREADS: usize = 2;
+const ALLOWED: usize = THREADS << 20;
+
 #[test]
 fn fused_expressions_allocate_their_output_only() {
-    const THREADS: usize = 2;
-    const ALLOWED: usize = THREADS << 20;
     let runtime = Runtime::builder().threads(THREADS).build().unwrap();
     runtime.scope(|| {
         let (rows, columns) = (2000, 1000);
@@ -67,23 +71,41 @@ fn fused_expressions_allocate_their_output_only() {
             ("sum of everything", 4, |x| (x * x + 1.0).log().sum(())),
         ];
         for (name, output, build) in cases {
-            let (peak, left) = growth(|| build(&x).eval().unwrap().clone());
+            let (peak, left) = growth(&runtime, || build(&x).eval().unwrap().clone());
             assert!(peak <= output + ALLOWED, "{name}: {peak} bytes for {output} of output");
             assert!(left <= output + ALLOWED, "{name}: {left} bytes stay for {output} of output");
         }
 
         // What rounding up to the size of a block wastes does not grow with the block.
         let large = Array::from_vec(vec![2f32; 20_000_000], [20_000_000]);
-        let (peak, _) = growth(|| (&large * 2.0 + 1.0).eval().unwrap().clone());
+        let (peak, _) = growth(&runtime, || (&large * 2.0 + 1.0).eval().unwrap().clone());
         assert!(peak <= 80_000_000 + ALLOWED, "{peak} bytes for 80000000 of output");
         drop(large);
 
         // Held elementwise intermediates are recomputed rather than stored.
-        let (peak, _) = growth(|| {
+        let (peak, _) = growth(&runtime, || {
             let held: Vec<Array> = (1..8).map(|i| &x * i as f32).collect();
             let total = held.iter().skip(1).fold(held[0].clone(), |sum, part| sum + part);
             total.eval().unwrap().clone()
         });
         assert!(peak <= full + ALLOWED, "{peak} bytes with held intermediates");
+    });
+    temporaries_are_counted();
+}
+
+/// Without fusion the same expressions have temporaries of full size, every time they are computed.
+fn temporaries_are_counted() {
+    let runtime = Runtime::builder().threads(THREADS).fusion(false).build().unwrap();
+    runtime.scope(|| {
+        let x = Array::from_vec(vec![0.5f32; 2_000_000], [2000, 1000]);
+        let cases: [Case; 3] = [
+            ("map", 8_000_000, |x| (x * 2.0 + 1.0).sqrt() - x / 3.0),
+            ("softmax", 8_000_000, |x| x.softmax(-1)),
+            ("map again", 8_000_000, |x| (x * 2.0 + 1.0).sqrt() - x / 3.0),
+        ];
+        for (name, output, build) in cases {
+            let (peak, _) = growth(&runtime, || build(&x).eval().unwrap().clone());
+            assert!(peak > output + ALLOWED, "{name}: {peak} bytes, as if no temporary had been made");
+        }
     });
 }

@@ -17,7 +17,6 @@ mod expressions;
 mod functions;
 mod hrr;
 mod kernels;
-mod log;
 mod maze;
 mod metrics;
 mod profile_check;
@@ -94,7 +93,10 @@ fn main() -> ExitCode {
         console::set_colors_enabled_stderr(false);
     }
     let arguments = Arguments::parse();
-    let outcome = log::start().and_then(|()| match arguments.command {
+    let log = crossover::log::init_with(console::colors_enabled_stderr());
+    // The place in this file says nothing to whoever misspelt a variable.
+    let log = log.map_err(|error| anyhow::anyhow!("{}", error.kind()));
+    let outcome = log.and_then(|()| match arguments.command {
         Command::Tour(arguments) => tour::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),

@@ -233,7 +233,10 @@ fn ops_with_attributes_of_their_own_are_written_and_read() {
         ("%1 = fft %0 axes [1] scale one", "f64 is not supported"),
         ("%1 = rfft %0 axes [0, 1] scale one", "must be one"),
         ("%1 = rfft %0 axes [1] scale two", "`one` or `root` or `count`"),
-        ("%1 = convolve %0, %0, %0 mode full boundary none", "`fill` or `wrap` or `symm`"),
+        (
+            "%1 = convolve %0, %0, %0 mode full boundary none",
+            "`fill` or `wrap` or `symm` or `nearest` or `mirror`",
+        ),
         ("%1 = convolve %0, %0, %0 mode full boundary fill", "the fill value has axes"),
         ("%1 = eigvalz %0", "did you mean `eigvals`?"),
     ] {

@@ -20,6 +20,13 @@ use crate::{
 const LIBRARY: &str = "libnvidia-ml";
 
 /// What a GPU does at the moment.
+///
+/// ```
+/// use crossover_cuda::GpuLoad;
+/// fn line(gpu: &GpuLoad) -> String {
+///     format!("{}: {:.0}% busy, {} of {} MiB", gpu.name, 100.0 * gpu.busy, gpu.used >> 20, gpu.total >> 20)
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct GpuLoad {

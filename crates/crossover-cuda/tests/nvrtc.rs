@@ -2,13 +2,14 @@
 //! conversion and every hand-written file for each that is supported, the oldest of which is `sm_75`.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crossover_codegen::{Limits, cast_functions, fused, fused_within, op_functions, samples};
 use crossover_core::{
     DType, Layout, Shape,
     custom::{CustomKernel, Grid},
     ops::{
+        convolve::Boundary,
         fft::{FftKind, FftScale},
         linalg::LinalgOp,
     },
@@ -158,11 +159,18 @@ fn call_texts(each: usize) -> Vec<(String, String)> {
             }
         }
     }
+    let mut boundaries = BTreeSet::new();
     for seed in 0..60 {
         if let Some(case) = random_convolution(seed, seed % 3 == 0) {
             add("convolve", &case.call, 2 * each);
+            // The boundary is a constant of the text.
+            if let CallOp::Convolve { boundary, .. } = &case.call.op {
+                boundaries.insert(boundary.name());
+                add(boundary.name(), &case.call, 1);
+            }
         }
     }
+    assert_eq!(boundaries.len(), Boundary::ALL.len(), "{boundaries:?}");
     let square = |at: u32| Operand {
         buffer: BufferId(at),
         dtype: DType::F32,

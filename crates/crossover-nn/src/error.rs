@@ -3,6 +3,16 @@
 use crossover_array::Shape;
 
 /// Why parameters could not be read or written.
+///
+/// ```
+/// use crossover_array::Key;
+/// use crossover_nn::{Error, Linear, Module};
+/// let mut layer = Linear::new(&Key::new(1), 4, 3);
+/// match layer.load("/nowhere/model.safetensors") {
+///     Err(Error::Array(error)) => assert!(error.to_string().contains("/nowhere/model.safetensors")),
+///     other => panic!("{other:?}"),
+/// }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -212,6 +212,15 @@ pub fn swiglu(gate: &Array, up: Option<&Array>) -> Array {
 }
 
 /// How losses of rows become one number.
+///
+/// ```
+/// use crossover_array::Array;
+/// use crossover_nn::Reduction;
+/// let (logits, targets) = (Array::zeros::<f32>([3, 4]), Array::from([0i64, 1, 2]));
+/// let loss = |reduction| crossover_nn::cross_entropy_with(&logits, &targets, reduction, None);
+/// assert_eq!(loss(Reduction::None).shape().dims(), [3]);
+/// assert_eq!(loss(Reduction::Sum).ndim(), 0);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reduction {
     /// Their mean, over rows that are not ignored.

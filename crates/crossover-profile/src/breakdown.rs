@@ -5,6 +5,13 @@ use serde::{Deserialize, Serialize};
 use crate::{Spans, Track, TrackKind};
 
 /// Parts of the wall time, in nanoseconds. They add up to it.
+///
+/// ```
+/// use crossover_array::Array;
+/// let (_, trace) = crossover_profile::profile("exp", || Array::linspace(0.0, 1.0, 100_000).exp().eval().map(drop));
+/// let parts = trace.breakdown;
+/// assert_eq!(parts.total(), parts.parts().iter().map(|(_, nanoseconds)| nanoseconds).sum::<u64>());
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Breakdown {
     /// A kernel ran on the host.
@@ -22,6 +29,13 @@ pub struct Breakdown {
 }
 
 /// How much of the copying happened while kernels ran, in nanoseconds; from [`Trace::overlap`](crate::Trace::overlap).
+///
+/// ```
+/// use crossover_array::Array;
+/// let (_, trace) = crossover_profile::profile("exp", || Array::linspace(0.0, 1.0, 100_000).exp().eval().map(drop));
+/// let overlap = trace.overlap();
+/// assert!(overlap.both_ns <= overlap.copies_ns.min(overlap.kernels_ns));
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overlap {
     /// Time during which something was copied.

@@ -8,6 +8,13 @@ use std::collections::HashMap;
 use crate::{MachineDevice, Trace};
 
 /// What bounds a kernel.
+///
+/// ```
+/// use crossover_array::Array;
+/// let (_, trace) = crossover_profile::profile("exp", || Array::linspace(0.0, 1.0, 100_000).exp().eval().map(drop));
+/// use crossover_profile::Bound;
+/// assert_ne!(trace.kernel_figures()[0].bound, Some(Bound::Products));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
     /// Moving its bytes.
@@ -17,6 +24,13 @@ pub enum Bound {
 }
 
 /// All launches of a kernel on a device, over arrays of whatever sizes.
+///
+/// ```
+/// use crossover_array::Array;
+/// let (_, trace) = crossover_profile::profile("exp", || Array::linspace(0.0, 1.0, 100_000).exp().eval().map(drop));
+/// let slowest = trace.kernel_figures().into_iter().max_by_key(|kernel| kernel.time_ns).expect("a kernel ran");
+/// assert!(slowest.bytes >= 800_000);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct KernelFigures {

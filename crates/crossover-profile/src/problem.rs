@@ -1,6 +1,11 @@
 //! What can be wrong with a trace file.
 
 /// Why a text is no trace.
+///
+/// ```
+/// use crossover_profile::{Problem, Trace};
+/// assert!(matches!(Trace::from_json("[1, 2"), Err(Problem::NotJson { line: 1, .. })));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {

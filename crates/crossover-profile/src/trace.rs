@@ -12,6 +12,18 @@ pub(crate) const FORMAT: &str = "crossover-trace";
 pub(crate) const VERSION: u32 = 1;
 
 /// What a session saw.
+///
+/// ```
+/// use crossover_array::Array;
+/// let (_, trace) = crossover_profile::profile("exp", || Array::linspace(0.0, 1.0, 100_000).exp().eval().map(drop));
+/// assert_eq!((trace.name.as_str(), trace.string(trace.spans.name[0])), ("exp", trace.name_of(0)));
+/// let path = std::env::temp_dir().join(format!("crossover-trace-{}.json", std::process::id()));
+/// trace.save(&path)?;
+/// let again = crossover_profile::Trace::load(&path).expect("what was written is read");
+/// assert_eq!(again.to_json(), trace.to_json());
+/// # std::fs::remove_file(path).ok();
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trace {
     pub(crate) format: String,
@@ -64,6 +76,12 @@ pub struct Trace {
 }
 
 /// The machine of a trace.
+///
+/// ```
+/// use crossover_array::Array;
+/// let (_, trace) = crossover_profile::profile("exp", || Array::linspace(0.0, 1.0, 100_000).exp().eval().map(drop));
+/// assert!(trace.machine.threads >= 1);
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// The processor's name.
@@ -78,6 +96,12 @@ pub struct Machine {
 }
 
 /// A device of a machine.
+///
+/// ```
+/// use crossover_array::Array;
+/// let (_, trace) = crossover_profile::profile("exp", || Array::linspace(0.0, 1.0, 100_000).exp().eval().map(drop));
+/// assert_eq!(trace.machine.devices[0].kind, "cpu");
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachineDevice {
     /// Its name.
@@ -96,6 +120,13 @@ pub struct MachineDevice {
 }
 
 /// Where spans follow or enclose each other.
+///
+/// ```
+/// use crossover_array::Array;
+/// let (_, trace) = crossover_profile::profile("exp", || Array::linspace(0.0, 1.0, 100_000).exp().eval().map(drop));
+/// let names: Vec<&str> = trace.tracks.iter().map(|track| track.name.as_str()).collect();
+/// assert!(!names.is_empty());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Track {
     /// Its name.
@@ -107,6 +138,13 @@ pub struct Track {
 }
 
 /// A thread of the host, or a queue of a device.
+///
+/// ```
+/// use crossover_array::Array;
+/// let (_, trace) = crossover_profile::profile("exp", || Array::linspace(0.0, 1.0, 100_000).exp().eval().map(drop));
+/// use crossover_profile::TrackKind;
+/// assert!(trace.tracks.iter().any(|track| track.kind == TrackKind::Thread && track.device == 0));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TrackKind {
@@ -117,6 +155,14 @@ pub enum TrackKind {
 }
 
 /// Something worth looking at.
+///
+/// ```
+/// use crossover_array::Array;
+/// let (_, trace) = crossover_profile::profile("exp", || Array::linspace(0.0, 1.0, 100_000).exp().eval().map(drop));
+/// for advice in &trace.advice {
+///     println!("{:.0}%: {}. {}", 100.0 * advice.share, advice.title, advice.suggestion);
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Advice {
     /// The part of the wall time it is about.

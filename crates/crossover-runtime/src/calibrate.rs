@@ -24,6 +24,13 @@ use crate::{
 };
 
 /// How thoroughly to measure.
+///
+/// ```
+/// use crossover_runtime::calibrate::Effort;
+/// let asked = std::env::args().any(|word| word == "--thorough");
+/// let effort = if asked { Effort::Full } else { Effort::Brief };
+/// assert_eq!(effort, Effort::Brief);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
     /// As at first use: about a quarter of a second, not counting compilers.

@@ -391,6 +391,12 @@ impl Profile {
     }
 
     /// Reads a file.
+    ///
+    /// ```
+    /// use crossover_runtime::Profile;
+    /// let missing = Profile::load("/nowhere/profile.json".as_ref()).unwrap_err();
+    /// assert!(missing.to_string().contains("/nowhere/profile.json"));
+    /// ```
     pub fn load(path: &Path) -> Result<Profile> {
         let file = || path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|error| refused(path, "read", &error))?;
@@ -398,6 +404,16 @@ impl Profile {
     }
 
     /// Writes a file, whole or not at all, and makes its folder.
+    ///
+    /// ```
+    /// use crossover_runtime::Profile;
+    /// let path = std::env::temp_dir().join(format!("crossover-profile-{}.json", std::process::id()));
+    /// let assumed = Profile::assumed(2, 0);
+    /// assumed.save(&path)?;
+    /// assert_eq!(Profile::load(&path)?, assumed);
+    /// # std::fs::remove_file(path).ok();
+    /// # Ok::<(), crossover_runtime::Error>(())
+    /// ```
     pub fn save(&self, path: &Path) -> Result<()> {
         write(path, &self.to_json())
     }

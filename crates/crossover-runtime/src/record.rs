@@ -1,6 +1,14 @@
 //! What a device tells about the kernels it has compiled.
 
 /// What a device knows about one of its compiled kernels.
+///
+/// ```
+/// use crossover_runtime::KernelRecord;
+/// fn slowest_to_compile(records: &[KernelRecord]) -> Option<&KernelRecord> {
+///     records.iter().max_by(|a, b| a.compile_ms.unwrap_or(0.0).total_cmp(&b.compile_ms.unwrap_or(0.0)))
+/// }
+/// assert_eq!(slowest_to_compile(&[]), None);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelRecord {
     /// Entry points, in the order of the text.
@@ -18,6 +26,12 @@ pub struct KernelRecord {
 }
 
 /// One entry point of a compiled kernel.
+///
+/// ```
+/// use crossover_runtime::KernelEntry;
+/// let entry = KernelEntry { name: "xo_map".to_string(), registers: 40, shared: 0, local: 16 };
+/// assert!(entry.local > 0, "registers were spilled to memory");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelEntry {
     /// Its name.

@@ -45,6 +45,11 @@ impl Recording {
     }
 
     /// Whether there are none.
+    ///
+    /// ```
+    /// use crossover_runtime::Recording;
+    /// assert!(Recording::default().is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.plans.is_empty()
     }
@@ -67,11 +72,28 @@ impl Recording {
     }
 
     /// Writes a file, whole or not at all, and makes its folder.
+    ///
+    /// ```
+    /// use crossover_runtime::Recording;
+    /// let path = std::env::temp_dir().join(format!("crossover-plans-{}.txt", std::process::id()));
+    /// let text = "crossover plans 1\non gpu0\ngraph {\n  %a = input f32[4]\n  %b = exp %a\n  return %b\n}\n";
+    /// let recording: Recording = text.parse().expect("plans as they are written");
+    /// recording.save(&path)?;
+    /// assert_eq!(Recording::load(&path)?, recording);
+    /// # std::fs::remove_file(path).ok();
+    /// # Ok::<(), crossover_runtime::Error>(())
+    /// ```
     pub fn save(&self, path: &Path) -> Result<()> {
         profile::write(path, &self.to_string())
     }
 
     /// Reads a file.
+    ///
+    /// ```
+    /// use crossover_runtime::Recording;
+    /// let missing = Recording::load("/nowhere/plans.txt".as_ref()).unwrap_err();
+    /// assert!(missing.to_string().contains("/nowhere/plans.txt"));
+    /// ```
     pub fn load(path: &Path) -> Result<Recording> {
         let text = std::fs::read_to_string(path).map_err(|error| profile::refused(path, "read", &error))?;
         let file = path.display().to_string();

@@ -62,6 +62,15 @@ const SETTLED: u64 = 3;
 const MOST_TRIED: (f64, f64) = (1.8, 2e8);
 
 /// When a plan changes devices.
+///
+/// ```
+/// use crossover_runtime::Hysteresis;
+/// let usual = Hysteresis::default();
+/// assert_eq!((usual.share, usual.nanoseconds), (0.15, 20_000.0));
+/// // Plans move for any gain at all.
+/// let eager = Hysteresis { share: 0.0, home: 0.0, nanoseconds: 0.0 };
+/// assert_ne!(eager, usual);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hysteresis {
     /// Share of the predicted time that has to be saved.

@@ -85,7 +85,8 @@
 //! ```
 //!
 //! Plans, launches, transfers and fallbacks are [`tracing`](https://docs.rs/tracing) events with targets `crossover::plan`,
-//! `crossover::launch`, `crossover::transfer` and `crossover::fallback`; any subscriber shows them. Nothing is ever sent anywhere.
+//! `crossover::launch`, `crossover::transfer`, `crossover::memory` and `crossover::fallback`; any subscriber shows them. A program without
+//! one has `crossover::log::init()` (feature `log`), which writes to standard error what `CROSSOVER_LOG` asks for. Nothing is ever sent anywhere.
 //!
 //! # Random numbers
 //!
@@ -139,7 +140,7 @@
 //! # Kernels of your own
 //!
 //! What the library lacks can be written by hand: a closure for the CPU and CUDA source for the GPU, with a checked signature.
-//! It is an operation like any other. See [`CustomKernel`] and its [`Builder`](core::custom::Builder).
+//! It is an operation like any other. See [`CustomKernel`] and its [`Builder`](custom::Builder).
 //!
 //! ```
 //! # use crossover::prelude::*;
@@ -175,8 +176,31 @@ pub use crossover_array::{
     gpu_gaps, gpu_queue, gpus, interruptible, io, keepdims, linalg, memory, par, par_iter, processes, random,
     s, signal, with_device,
 };
-/// Graphs, ops, dtypes and the reference interpreter.
+/// What can be wrong: [`Error::kind`] is a [`Kind`](error::Kind), which names shapes, dtypes, devices and sizes.
+///
+/// ```
+/// use crossover::{error, prelude::*};
+/// let wrong = (Array::arange(2) + Array::arange(3)).check().unwrap_err();
+/// match wrong.kind() {
+///     error::Kind::Invalid(error::Invalid::Shape { op, left, right, .. }) => {
+///         assert_eq!((*op, left.dims(), right.dims()), ("add", &[2][..], &[3][..]));
+///     }
+///     error::Kind::OutOfMemory { requested, .. } => println!("{requested} bytes are too many"),
+///     other => panic!("{other}"),
+/// }
+/// ```
+pub mod error {
+    /// A request that cannot be met: shapes, dtypes, axes, indices, values.
+    pub use crossover_core::Error as Invalid;
+    /// Any error, of a request or of a device.
+    pub use crossover_runtime::Error as Kind;
+}
+
+/// Graphs, ops and the reference interpreter, for tools: arrays need nothing of it.
+#[doc(hidden)]
 pub use crossover_core as core;
+/// Kernels of your own: what [`CustomKernel`] is made of.
+pub use crossover_core::custom;
 /// Holographic memory: vectors that are bound, superposed, compared and remembered.
 #[cfg(feature = "hrr")]
 pub use crossover_hrr as hrr;
@@ -200,10 +224,15 @@ pub use crossover_embed as embed;
 /// Lattices: paths, distance fields, XOR and Walsh–Hadamard transforms.
 #[cfg(feature = "lattice")]
 pub use crossover_lattice as lattice;
-/// Plans: what evaluating a graph will run.
+/// Plans: what evaluating a graph will run, for tools.
+#[doc(hidden)]
 pub use crossover_plan as plan;
-/// Devices, buffers and the executor.
+/// Buffers and the executor, for tools and backends.
+#[doc(hidden)]
 pub use crossover_runtime as runtime;
+
+#[cfg(feature = "log")]
+pub mod log;
 
 /// Where the time went: sessions, traces, exports and the report page.
 ///

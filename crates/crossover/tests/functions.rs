@@ -117,6 +117,14 @@ fn predicates_see_signs_and_parts() {
     assert_eq!(whole.isinf().to_vec::<bool>().unwrap(), [false; 3]);
     assert_eq!(Array::from([3u8]).signbit().to_vec::<bool>().unwrap(), [false]);
     assert!(z.signbit().check().is_err());
+    assert_eq!(x.isneginf().to_vec::<bool>().unwrap(), [false, false, false, false, true, false]);
+    assert_eq!((-&x).isposinf().to_vec::<bool>().unwrap(), [false, false, false, false, true, false]);
+    assert_eq!(whole.isposinf().to_vec::<bool>().unwrap(), [false; 3]);
+    assert!(z.isposinf().check().is_err() && z.isneginf().check().is_err());
+    assert_eq!(z.isreal().to_vec::<bool>().unwrap(), [false; 3]);
+    assert_eq!(x.isreal().to_vec::<bool>().unwrap(), [true; 6]);
+    assert_eq!(z.iscomplex().to_vec::<bool>().unwrap(), [true; 3]);
+    assert_eq!(x.iscomplex().to_vec::<bool>().unwrap(), [false; 6]);
     let half = Array::from([f16::from_f32(-0.0), f16::NEG_INFINITY]);
     assert_eq!(half.signbit().to_vec::<bool>().unwrap(), [true, true]);
     assert_eq!(half.isinf().to_vec::<bool>().unwrap(), [false, true]);

@@ -6,7 +6,9 @@
 mod statistics;
 
 use crossover_array::{Array, DType, Key, Result, Runtime, random};
-use statistics::{chi_square, counts, kolmogorov, log_gamma, lower_gamma, moments};
+use statistics::{
+    chi_square, chi_square_rounded, counts, independence, kolmogorov, log_gamma, lower_gamma, moments,
+};
 
 /// Smaller probabilities than this are no accident.
 const LEAST: f64 = 1e-4;
@@ -57,6 +59,109 @@ fn continuous_numbers_fit_their_distributions() -> Result<()> {
             fits(kolmogorov(gamma, |x| lower_gamma(alpha, x)), &format!("gamma {alpha} {dtype}"));
         }
     }
+    Ok(())
+}
+
+/// The finite values of a 16-bit dtype in ascending order, zero once.
+fn grid(dtype: DType) -> Result<Vec<f64>> {
+    let bits: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
+    let mut values = floats(&Array::from_bytes(&bits, dtype, [1 << 16], None, 0))?;
+    values.retain(|x| x.is_finite() && x.to_bits() != (-0.0f64).to_bits());
+    values.sort_by(f64::total_cmp);
+    Ok(values)
+}
+
+#[test]
+fn numbers_of_16_bits_fit_the_rounded_distributions() -> Result<()> {
+    let key = Key::new(2024);
+    for (dtype, bits) in [(DType::F16, 11), (DType::BF16, 8)] {
+        let grid = grid(dtype)?;
+        // As many bits as the dtype holds, every value equally probable.
+        let length = 1usize << bits;
+        let uniform = floats(&random::uniform_dtype(&key, [MANY], dtype))?;
+        let whole: Vec<i64> = uniform.iter().map(|x| (x * length as f64) as i64).collect();
+        assert!(uniform.iter().zip(&whole).all(|(x, k)| *x == *k as f64 / length as f64));
+        fits_evenly(&whole, length as i64);
+        let normal = floats(&random::normal_dtype(&key, [MANY], dtype))?;
+        fits(chi_square_rounded(&normal, &grid, normal_cumulative), &format!("normal {dtype}"));
+        let exponential = floats(&random::exponential_dtype(&key, [MANY], dtype))?;
+        let cumulative = |x: f64| 1.0 - (-x.max(0.0)).exp();
+        fits(chi_square_rounded(&exponential, &grid, cumulative), &format!("exponential {dtype}"));
+        for alpha in [0.5f64, 1.0, 3.0, 30.0] {
+            let gamma = floats(&random::gamma_dtype(&key, [MANY], alpha, dtype))?;
+            let p = chi_square_rounded(&gamma, &grid, |x| lower_gamma(alpha, x));
+            fits(p, &format!("gamma {alpha} {dtype}"));
+        }
+        // Numbers of fewer bits are noticed: rounded twice, or made of uniform numbers of the dtype itself.
+        let wrong = if dtype == DType::F16 {
+            random::normal_dtype(&key, [MANY], DType::BF16)
+        } else {
+            let [radius, angle] = [key.fold(0), key.fold(1)]
+                .map(|key| random::uniform_dtype(&key, [MANY], dtype).astype(DType::F64));
+            let radius: Array = ((-radius + 1.0).log() * -2.0).sqrt();
+            (radius * (angle * std::f64::consts::TAU).cos()).astype(dtype)
+        };
+        let wrong = floats(&wrong.astype(dtype))?;
+        assert!(chi_square_rounded(&wrong, &grid, normal_cumulative) < 1e-6, "{dtype}");
+    }
+    Ok(())
+}
+
+#[test]
+fn keys_that_are_derived_have_independent_streams() -> Result<()> {
+    let draw = |key: &Key| floats(&random::uniform::<f64>(key, [MANY]));
+    let key = Key::new(2024);
+    let (left, right) = key.split();
+    let all = [
+        ("the key", key),
+        ("the next seed", Key::new(2025)),
+        ("split().0", left),
+        ("split().1", right),
+        ("split_n(3)[2]", key.split_n(3)?[2]),
+        ("fold(0)", key.fold(0)),
+        ("fold(1)", key.fold(1)),
+        ("fold(2^40)", key.fold(1 << 40)),
+        ("split().0.split().0", left.split().0),
+        ("split().0.fold(0)", left.fold(0)),
+        ("fold(0).split().0", key.fold(0).split().0),
+    ];
+    let streams: Vec<Vec<f64>> = all.iter().map(|(_, key)| draw(key)).collect::<Result<_>>()?;
+    for (i, first) in streams.iter().enumerate() {
+        for (j, second) in streams.iter().enumerate() {
+            let what = format!("{} against {}", all[i].0, all[j].0);
+            if i < j {
+                fits(independence(first, second), &what);
+            }
+            // One stream moved against the other, and against itself.
+            fits(independence(&first[1..], second), &format!("{what}, one further"));
+            fits(independence(&first[4..], second), &format!("{what}, a block further"));
+        }
+    }
+    // The first numbers of many derived keys are a sample of their own.
+    let firsts = |keys: Vec<Key>| -> Result<Vec<f64>> {
+        keys.iter().map(|key| random::uniform::<f64>(key, [1]).item::<f64>()).collect()
+    };
+    let split = firsts(key.split_n(20_000)?)?;
+    let folded = firsts((0..20_000).map(|number| key.fold(number)).collect())?;
+    fits(independence(&split, &folded), "split against fold");
+    fits(independence(&split[1..], &split), "neighbours of split");
+    fits(independence(&folded[1..], &folded), "neighbours of fold");
+    fits(kolmogorov(split, |x| x), "split");
+    fits(kolmogorov(folded, |x| x), "fold");
+    // A stream that depends on another would be noticed.
+    assert!(independence(&streams[0], &streams[0]) < 1e-6);
+    let echo: Vec<f64> = streams[0].iter().zip(&streams[1]).map(|(a, b)| (0.05 * a + b).fract()).collect();
+    assert!(independence(&streams[1], &echo) < 1e-6);
+    Ok(())
+}
+
+#[test]
+fn derived_keys_are_all_different() -> Result<()> {
+    let key = Key::new(1);
+    let mut keys: std::collections::HashSet<Key> = key.split_n(100_000)?.into_iter().collect();
+    keys.extend((0..100_000).map(|number| key.fold(number)));
+    keys.insert(key);
+    assert_eq!(keys.len(), 200_001);
     Ok(())
 }
 

@@ -91,6 +91,30 @@ pub fn counts(values: impl IntoIterator<Item = i64>, length: usize) -> Vec<u64> 
     counts
 }
 
+/// As [`chi_square`], for a continuous distribution whose numbers are rounded to a grid, of which these are all the values in ascending
+/// order: a value has the probability of what lies nearer to it than to its neighbours.
+pub fn chi_square_rounded(sample: &[f64], grid: &[f64], cumulative: impl Fn(f64) -> f64) -> f64 {
+    let mut seen = vec![0u64; grid.len()];
+    for &x in sample {
+        let at = grid.binary_search_by(|value| value.total_cmp(&(x + 0.0)));
+        seen[at.unwrap_or_else(|_| panic!("{x} is not on the grid"))] += 1;
+    }
+    let borders: Vec<f64> = grid.windows(2).map(|pair| cumulative(pair[0].midpoint(pair[1]))).collect();
+    let below = std::iter::once(0.0).chain(borders.iter().copied());
+    let above = borders.iter().copied().chain(std::iter::once(1.0));
+    let probabilities: Vec<f64> = below.zip(above).map(|(low, high)| high - low).collect();
+    chi_square(&seen, &probabilities)
+}
+
+/// Probability of pairs at least this far from independent uniform ones in [0, 1), counted in 16 times 16 cells.
+pub fn independence(first: &[f64], second: &[f64]) -> f64 {
+    const CELLS: i64 = 16;
+    let cell = |x: f64| (x * CELLS as f64) as i64;
+    let pairs = first.iter().zip(second).map(|(&a, &b)| cell(a) * CELLS + cell(b));
+    let all = (CELLS * CELLS) as usize;
+    chi_square(&counts(pairs, all), &vec![1.0 / all as f64; all])
+}
+
 /// Mean and variance.
 pub fn moments(sample: &[f64]) -> (f64, f64) {
     let n = sample.len() as f64;

@@ -74,7 +74,10 @@ pub use self::{
     sum::{cumulative_prod, cumulative_sum, prod, sum},
     take::{gather, take, take_along_axis, wrapped},
     triangle::{tril, triu},
-    truth::{all, any, count_nonzero, isfinite, isinf, isnan, signbit, truth},
+    truth::{
+        all, any, count_nonzero, iscomplex, isfinite, isinf, isnan, isneginf, isposinf, isreal, signbit,
+        truth,
+    },
     uniform::uniform,
     var::{std, var},
 };

@@ -55,6 +55,43 @@ pub fn isinf<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
     test(b, x, |b, size| with_number(b, MapOp::Equal, size, f64::INFINITY), MapOp::BitwiseOr, MapOp::NotEqual)
 }
 
+/// Whether elements are +infinity.
+pub fn isposinf<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
+    equals_infinity(b, "isposinf", x, f64::INFINITY)
+}
+
+/// Whether elements are -infinity.
+pub fn isneginf<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
+    equals_infinity(b, "isneginf", x, f64::NEG_INFINITY)
+}
+
+fn equals_infinity<B: Build>(b: &mut B, op: &'static str, x: &B::Value, infinity: f64) -> Result<B::Value> {
+    let dtype = b.dtype(x);
+    match dtype.kind() {
+        Kind::Float => with_number(b, MapOp::Equal, x, infinity),
+        Kind::Complex => Err(Error::DType { op, dtype, supported: crate::DTypeSet::REAL.to_string() }),
+        _ => binary(b, MapOp::NotEqual, x, x),
+    }
+}
+
+/// Whether the imaginary part of elements is zero; that of real ones is.
+pub fn isreal<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
+    imaginary(b, MapOp::Equal, x)
+}
+
+/// Whether the imaginary part of elements is not zero. NaN is not zero.
+pub fn iscomplex<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
+    imaginary(b, MapOp::NotEqual, x)
+}
+
+fn imaginary<B: Build>(b: &mut B, compare: MapOp, x: &B::Value) -> Result<B::Value> {
+    if b.dtype(x).is_complex() {
+        let part = unary(b, MapOp::Imag, x)?;
+        return with_number(b, compare, &part, 0);
+    }
+    b.filled((compare == MapOp::Equal).to_scalar(), x)
+}
+
 /// Whether elements are neither infinite nor NaN, in both parts.
 pub fn isfinite<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
     test(b, x, |b, size| with_number(b, MapOp::Less, size, f64::INFINITY), MapOp::BitwiseAnd, MapOp::Equal)

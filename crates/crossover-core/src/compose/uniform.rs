@@ -3,7 +3,7 @@
 use super::{Build, binary, cast, with_number};
 use crate::{DType, DTypeSet, Error, Result, Shape, graph::Op, ops::MapOp};
 
-/// 24 random bits over 2^24 for `f32` and 16-bit dtypes (which round it), 53 over 2^53 for `f64`.
+/// 24 random bits over 2^24 for `f32`, 53 over 2^53 for `f64`, and as many as they hold for 16-bit dtypes: 11 for `f16`, 8 for `bf16`.
 pub fn uniform<B: Build>(b: &mut B, key: &B::Value, shape: &Shape, dtype: DType) -> Result<B::Value> {
     from_streams(b, key, shape, dtype, 0)
 }

@@ -50,6 +50,35 @@ struct Elementwise {
 /// assert_eq!(reversed.to_string(), "reversed(x: f32) -> out: f32");
 /// # Ok::<(), crossover_core::Error>(())
 /// ```
+///
+/// ```
+/// use crossover_core::{DType, custom::{CustomKernel, Grid, Work}};
+/// // One value for another; the result of the statement is named as the output.
+/// let logistic = CustomKernel::builder("logistic")
+///     .input("x", DType::F32)
+///     .output("out", DType::F32)
+///     .elementwise("out = 1 / (1 + expf(-x))", |x: f32| 1.0 / (1.0 + (-x).exp()))
+///     .build()?;
+/// assert!(logistic.is_elementwise());
+/// // Cut into pieces for the threads of the CPU; a source of its own for devices from 9.0 on; priced for placement.
+/// let squares = CustomKernel::builder("squares")
+///     .input("x", DType::F32)
+///     .output("out", DType::F32)
+///     .shape(|shapes| Ok(shapes[0].clone()))
+///     .pieces(|_, _| 4096)
+///     .cpu(|inputs, output| {
+///         let start = output.start();
+///         let x = inputs.slice::<f32>(0)?;
+///         output.slice::<f32>()?.iter_mut().zip(&x[start..]).for_each(|(out, x)| *out = x * x);
+///         Ok(())
+///     })
+///     .cuda_since(90, "/* … */", |_, out| Grid::covering(out.size(), 128))
+///     .work(|_, out| Work { simple: out.size() as u64, ..Work::default() })
+///     .zeroed()
+///     .build()?;
+/// assert!(squares.is_zeroed());
+/// # Ok::<(), crossover_core::Error>(())
+/// ```
 pub struct Builder {
     name: String,
     inputs: Vec<Parameter>,

@@ -7,6 +7,14 @@ use crate::{DType, Element, Error, Result};
 ///
 /// Implemented for functions and closures of such types; the dtypes are checked against the declared ones when the kernel is
 /// built.
+///
+/// ```
+/// use crossover_core::{DType, custom::Each};
+/// fn dtypes<A, E: Each<A>>(_: E) -> (&'static [DType], DType) {
+///     (E::INPUTS, E::OUTPUT)
+/// }
+/// assert_eq!(dtypes(|a: f32, n: i64| a.powi(n as i32)), (&[DType::F32, DType::I64][..], DType::F32));
+/// ```
 pub trait Each<Arguments>: Send + Sync + 'static {
     /// Dtypes of the arguments.
     const INPUTS: &'static [DType];

@@ -3,6 +3,12 @@
 use super::{TensorMap, build::is_identifier};
 
 /// One parameter of a kernel after its pointers.
+///
+/// ```
+/// use crossover_core::custom::{Argument, Grid};
+/// let grid = Grid::covering(100, 32).argument(7).float(1.5);
+/// assert_eq!(grid.arguments(), [Argument::Integer(7), Argument::Float(1.5)]);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Argument {
@@ -85,6 +91,13 @@ impl Grid {
 
     /// One more parameter of the kernel, after the pointers: `const __grid_constant__ xo_tensor_map`. Needs a device of
     /// compute capability 9.0, so it belongs to a source that is given by [`cuda_since`](super::Builder::cuda_since).
+    ///
+    /// ```
+    /// use crossover_core::{DType, custom::{Argument, Grid, Part, TensorMap}};
+    /// let tiles = TensorMap::new(Part::Operand(0), DType::F32, &[4096, 256], &[64, 32]);
+    /// let grid = Grid::new([64, 8, 1], [128, 1, 1]).map(tiles.clone());
+    /// assert_eq!(grid.arguments(), [Argument::Map(tiles)]);
+    /// ```
     pub fn map(mut self, map: TensorMap) -> Grid {
         self.arguments.push(Argument::Map(map));
         self

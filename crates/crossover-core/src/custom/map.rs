@@ -3,6 +3,13 @@
 use crate::DType;
 
 /// Whose elements a map describes.
+///
+/// ```
+/// use crossover_core::{DType, custom::{Part, TensorMap}};
+/// let of = |part| TensorMap::new(part, DType::F32, &[64, 64], &[8, 32]);
+/// assert_eq!(of(Part::Operand(1)).part(), Part::Operand(1));
+/// assert_ne!(of(Part::Result), of(Part::Scratch(4096)));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// Those of an operand.
@@ -14,6 +21,12 @@ pub enum Part {
 }
 
 /// How rows of a tile are mixed in shared memory, so that columns of it lie in different banks.
+///
+/// ```
+/// use crossover_core::{DType, custom::{Part, Swizzle, TensorMap}};
+/// let map = TensorMap::new(Part::Result, DType::F16, &[64, 64], &[8, 32]).swizzle(Swizzle::Bytes64);
+/// assert_eq!(map.swizzling(), Swizzle::Bytes64);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Swizzle {
     /// As in device memory.
@@ -35,7 +48,9 @@ pub enum Swizzle {
 /// use crossover_core::{DType, custom::{Grid, Part, Swizzle, TensorMap}};
 /// // Tiles of 128 rows and 64 columns of a matrix.
 /// let map = TensorMap::new(Part::Operand(0), DType::BF16, &[4096, 256], &[128, 64]).swizzle(Swizzle::Bytes128);
-/// assert_eq!(map.stride_bytes(), [512]);
+/// assert_eq!((map.stride_bytes(), map.extent()), (vec![512], 4096 * 256));
+/// assert_eq!((map.part(), map.dtype(), map.dims()), (Part::Operand(0), DType::BF16, &[4096, 256][..]));
+/// assert_eq!((map.tile(), map.swizzling()), (&[128, 64][..], Swizzle::Bytes128));
 /// let grid = Grid::new([32, 1, 1], [128, 1, 1]).map(map);
 /// # let _ = grid;
 /// ```
@@ -64,6 +79,13 @@ impl TensorMap {
     }
 
     /// Elements between neighbours along each axis but the last, instead of those of rows without gaps.
+    ///
+    /// ```
+    /// use crossover_core::{DType, custom::{Part, TensorMap}};
+    /// // The left half of a matrix with rows of 128 elements.
+    /// let map = TensorMap::new(Part::Operand(0), DType::F32, &[16, 64], &[8, 32]).strides(&[128]);
+    /// assert_eq!((map.stride_bytes(), map.extent()), (vec![512], 15 * 128 + 64));
+    /// ```
     pub fn strides(mut self, strides: &[usize]) -> TensorMap {
         self.strides = strides.to_vec();
         self

@@ -38,6 +38,14 @@ pub use self::{
 use crate::{DType, Error, Result, Shape, graph::Type};
 
 /// A name and a dtype: an operand or the result.
+///
+/// ```
+/// use crossover_core::{DType, custom::{CustomKernel, Parameter}};
+/// let double = CustomKernel::builder("double").input("x", DType::F32).output("out", DType::F32)
+///     .elementwise("out = 2 * x", |x: f32| 2.0 * x).build()?;
+/// assert_eq!(double.inputs(), [Parameter { name: "x".to_string(), dtype: DType::F32 }]);
+/// # Ok::<(), crossover_core::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {
     /// The name, as the elementwise CUDA statement uses it.
@@ -97,6 +105,17 @@ pub struct CustomKernel {
 }
 
 /// Values that kernels can be called on: arrays.
+///
+/// ```
+/// use crossover_core::custom::{Apply, CustomKernel};
+/// /// Counts calls.
+/// struct Calls(usize);
+/// impl Apply for Calls {
+///     fn apply(_: &CustomKernel, operands: &[&Calls]) -> Calls {
+///         Calls(1 + operands.iter().map(|operand| operand.0).sum::<usize>())
+///     }
+/// }
+/// ```
 pub trait Apply: Sized {
     /// The result of a call.
     fn apply(kernel: &CustomKernel, operands: &[&Self]) -> Self;
@@ -110,6 +129,22 @@ impl CustomKernel {
     }
 
     /// Calls the kernel on arrays. Nothing is computed yet; what is wrong with the operands travels in the result.
+    ///
+    /// ```
+    /// use crossover_core::{DType, custom::{Apply, CustomKernel}};
+    /// /// Arrays are such values; these write down what is called on what.
+    /// struct Formula(&'static str);
+    /// impl Apply for Formula {
+    ///     fn apply(kernel: &CustomKernel, operands: &[&Formula]) -> Formula {
+    ///         assert_eq!((kernel.name(), operands[0].0), ("double", "x"));
+    ///         Formula("double(x)")
+    ///     }
+    /// }
+    /// # let double = CustomKernel::builder("double").input("x", DType::F32).output("out", DType::F32)
+    /// #     .elementwise("out = 2 * x", |x: f32| 2.0 * x).build()?;
+    /// assert_eq!(double.call(&[&Formula("x")]).0, "double(x)");
+    /// # Ok::<(), crossover_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn call<V: Apply>(&self, operands: &[&V]) -> V {
         V::apply(self, operands)
@@ -136,6 +171,14 @@ impl CustomKernel {
     }
 
     /// The CUDA statement of an elementwise kernel.
+    ///
+    /// ```
+    /// use crossover_core::{DType, custom::CustomKernel};
+    /// # let double = CustomKernel::builder("double").input("x", DType::F32).output("out", DType::F32)
+    /// #     .elementwise("out = 2 * x", |x: f32| 2.0 * x).build()?;
+    /// assert_eq!(double.body(), Some("out = 2 * x"));
+    /// # Ok::<(), crossover_core::Error>(())
+    /// ```
     pub fn body(&self) -> Option<&str> {
         match &self.definition.form {
             Form::Elementwise { body } => Some(body),
@@ -144,12 +187,49 @@ impl CustomKernel {
     }
 
     /// Whether the result's memory is zeroed before the kernel runs.
+    ///
+    /// ```
+    /// use crossover_core::{DType, custom::CustomKernel};
+    /// let counts = CustomKernel::builder("counts")
+    ///     .input("x", DType::I32)
+    ///     .output("out", DType::I32)
+    ///     .shape(|_| Ok([10].into()))
+    ///     .zeroed()
+    ///     .cpu(|inputs, output| {
+    ///         let out = output.slice::<i32>()?;
+    ///         inputs.slice::<i32>(0)?.iter().for_each(|&x| out[x.clamp(0, 9) as usize] += 1);
+    ///         Ok(())
+    ///     })
+    ///     .build()?;
+    /// assert!(counts.is_zeroed());
+    /// # Ok::<(), crossover_core::Error>(())
+    /// ```
     pub fn is_zeroed(&self) -> bool {
         matches!(self.definition.form, Form::Whole { zeroed: true, .. })
     }
 
     /// The CUDA source for a device of a compute capability (90 for 9.0), and its launches for these shapes; `None` where the
     /// host does the work.
+    ///
+    /// ```
+    /// use crossover_core::{DType, Shape, custom::{CustomKernel, Grid}};
+    /// let source = "extern \"C\" __global__ void halve(const float* x, float* out) { /* … */ }";
+    /// let halve = CustomKernel::builder("halve")
+    ///     .input("x", DType::F32)
+    ///     .output("out", DType::F32)
+    ///     .shape(|shapes| Ok(shapes[0].clone()))
+    ///     .cpu(|inputs, output| {
+    ///         let out = output.slice::<f32>()?;
+    ///         inputs.slice::<f32>(0)?.iter().zip(out).for_each(|(x, out)| *out = x / 2.0);
+    ///         Ok(())
+    ///     })
+    ///     .cuda(source, |_, out| Grid::covering(out.size(), 256))
+    ///     .build()?;
+    /// let shape = Shape::from([1000]);
+    /// let (text, launches) = halve.program(90, &[&shape], &shape)?.expect("there is a source for every device");
+    /// assert_eq!((text, launches.grids()[0].blocks()), (source, [4, 1, 1]));
+    /// # Ok::<(), crossover_core::Error>(())
+    /// ```
     pub fn program(
         &self,
         capability: u32,
@@ -166,6 +246,25 @@ impl CustomKernel {
     }
 
     /// Elements of a piece on the CPU, of which threads take one after another; `None` for a kernel that is one call.
+    ///
+    /// ```
+    /// use crossover_core::{DType, Shape, custom::CustomKernel};
+    /// let squares = CustomKernel::builder("squares")
+    ///     .input("n", DType::I32)
+    ///     .output("out", DType::I32)
+    ///     .shape(|shapes| Ok(shapes[0].clone()))
+    ///     .pieces(|_, out| out.size() / 4)
+    ///     .cpu(|inputs, output| {
+    ///         let start = output.start();
+    ///         let n = inputs.slice::<i32>(0)?;
+    ///         output.slice::<i32>()?.iter_mut().enumerate().for_each(|(i, out)| *out = n[start + i] * n[start + i]);
+    ///         Ok(())
+    ///     })
+    ///     .build()?;
+    /// let shape = Shape::from([100]);
+    /// assert_eq!(squares.piece(&[&shape], &shape)?, Some(25));
+    /// # Ok::<(), crossover_core::Error>(())
+    /// ```
     pub fn piece(&self, inputs: &[&Shape], output: &Shape) -> Result<Option<usize>> {
         match &self.definition.form {
             Form::Whole { pieces: Some(rule), .. } => {
@@ -176,6 +275,20 @@ impl CustomKernel {
     }
 
     /// What there is to do for these shapes; `None` where nobody has said so.
+    ///
+    /// ```
+    /// use crossover_core::{DType, Shape, custom::{CustomKernel, Work}};
+    /// let norms = CustomKernel::builder("norms")
+    ///     .input("x", DType::F32)
+    ///     .output("out", DType::F32)
+    ///     .shape(|shapes| Ok(shapes[0].clone()))
+    ///     .work(|_, out| Work { products: 2 * out.size() as u64, ..Work::default() })
+    ///     .cpu(|_, _| Ok(()))
+    ///     .build()?;
+    /// let shape = Shape::from([100]);
+    /// assert_eq!(norms.work(&[&shape], &shape).map(|work| work.products), Some(200));
+    /// # Ok::<(), crossover_core::Error>(())
+    /// ```
     pub fn work(&self, inputs: &[&Shape], output: &Shape) -> Option<Work> {
         let rule = self.definition.work.as_ref()?;
         // A rule that panics says nothing.
@@ -184,6 +297,17 @@ impl CustomKernel {
 
     /// The type of the result, or what is wrong with the operands. Elementwise operands have equal shapes here; see
     /// [`crate::compose::custom`] for the rule that repeats them.
+    ///
+    /// ```
+    /// use crossover_core::{DType, custom::CustomKernel, graph::Type};
+    /// # let double = CustomKernel::builder("double").input("x", DType::F32).output("out", DType::F32)
+    /// #     .elementwise("out = 2 * x", |x: f32| 2.0 * x).build()?;
+    /// let row = Type { dtype: DType::F32, shape: [3].into() };
+    /// assert_eq!(double.infer(&[&row])?, row);
+    /// let other = Type { dtype: DType::I64, ..row };
+    /// assert!(double.infer(&[&other]).unwrap_err().to_string().starts_with("double: i64 is not supported"));
+    /// # Ok::<(), crossover_core::Error>(())
+    /// ```
     pub fn infer(&self, args: &[&Type]) -> Result<Type> {
         let op = self.name();
         for (parameter, arg) in self.inputs().iter().zip(args) {
@@ -214,11 +338,45 @@ impl CustomKernel {
     }
 
     /// Runs the closure: over all elements, or, for an elementwise kernel, over as many of each as there are.
+    ///
+    /// ```
+    /// use crossover_core::{DType, Shape, custom::{CustomKernel, Room, Values}};
+    /// # let double = CustomKernel::builder("double").input("x", DType::F32).output("out", DType::F32)
+    /// #     .elementwise("out = 2 * x", |x: f32| 2.0 * x).build()?;
+    /// let x = Room::new(&[1.5f32, 2.0].map(f32::to_le_bytes).concat());
+    /// let mut out = Room::new(&[0; 8]);
+    /// let shape = Shape::from([2]);
+    /// double.run(&[Values::new(DType::F32, &shape, x.bytes())], &shape, out.bytes_mut())?;
+    /// assert_eq!(out.bytes(), [3.0f32, 4.0].map(f32::to_le_bytes).concat());
+    /// # Ok::<(), crossover_core::Error>(())
+    /// ```
     pub fn run(&self, inputs: &[Values<'_>], shape: &Shape, output: &mut [u8]) -> Result<()> {
         self.run_piece(inputs, shape, 0, output)
     }
 
     /// Runs the closure for the elements of the result from a position on.
+    ///
+    /// ```
+    /// use crossover_core::{DType, Shape, custom::{CustomKernel, Room, Values}};
+    /// let squares = CustomKernel::builder("squares")
+    ///     .input("n", DType::I32)
+    ///     .output("out", DType::I32)
+    ///     .shape(|shapes| Ok(shapes[0].clone()))
+    ///     .pieces(|_, out| out.size() / 4)
+    ///     .cpu(|inputs, output| {
+    ///         let start = output.start();
+    ///         let n = inputs.slice::<i32>(0)?;
+    ///         output.slice::<i32>()?.iter_mut().enumerate().for_each(|(i, out)| *out = n[start + i] * n[start + i]);
+    ///         Ok(())
+    ///     })
+    ///     .build()?;
+    /// let n = Room::new(&[1i32, 2, 3, 4].map(i32::to_le_bytes).concat());
+    /// let shape = Shape::from([4]);
+    /// let mut last = Room::new(&[0; 4]);
+    /// squares.run_piece(&[Values::new(DType::I32, &shape, n.bytes())], &shape, 3, last.bytes_mut())?;
+    /// assert_eq!(last.bytes(), 16i32.to_le_bytes());
+    /// # Ok::<(), crossover_core::Error>(())
+    /// ```
     pub fn run_piece(
         &self,
         inputs: &[Values<'_>],
@@ -289,166 +447,4 @@ impl fmt::Debug for CustomKernel {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn halves() -> CustomKernel {
-        let shape = |shapes: &[&Shape]| match shapes[0].dims() {
-            [n] if n.is_multiple_of(2) => Ok(Shape::from([n / 2])),
-            dims => Err(format!("wants one axis of even length, not {dims:?}")),
-        };
-        CustomKernel::builder("halves")
-            .input("x", DType::I32)
-            .output("out", DType::I32)
-            .shape(shape)
-            .cpu(|inputs, output| {
-                let x = inputs.slice::<i32>(0)?;
-                for (out, pair) in output.slice::<i32>()?.iter_mut().zip(x.chunks(2)) {
-                    assert!(pair[0] >= 0, "{} is negative", pair[0]);
-                    *out = pair[0] + pair[1];
-                }
-                Ok(())
-            })
-            .cuda("extern \"C\" __global__ void halves(const int* x, int* out) {}", |_, out| {
-                Grid::covering(out.size(), 128)
-            })
-            .build()
-            .unwrap()
-    }
-
-    fn run(kernel: &CustomKernel, x: &[i32]) -> Result<Vec<i32>> {
-        let bytes: Vec<u8> = x.iter().flat_map(|v| v.to_le_bytes()).collect();
-        let (room, shape) = (Room::new(&bytes), Shape::from([x.len()]));
-        let values = [Values::new(DType::I32, &shape, room.bytes())];
-        let half = Shape::from([x.len() / 2]);
-        let mut out = Room::new(&vec![0; x.len() / 2 * 4]);
-        kernel.run(&values, &half, out.bytes_mut())?;
-        Ok(out.bytes().chunks(4).map(|b| i32::from_le_bytes(b.try_into().unwrap())).collect())
-    }
-
-    #[test]
-    fn closures_compute_and_their_panics_are_errors() {
-        let kernel = halves();
-        assert_eq!(run(&kernel, &[1, 2, 3, 4]).unwrap(), [3, 7]);
-        let error = run(&kernel, &[-5, 2]).unwrap_err();
-        assert_eq!(error.to_string(), "halves: the kernel's CPU closure panicked: -5 is negative");
-    }
-
-    #[test]
-    fn a_shape_rule_may_refuse_or_panic() {
-        let kernel = halves();
-        let ty = |dims: &[usize]| Type { dtype: DType::I32, shape: Shape::from(dims) };
-        assert_eq!(kernel.infer(&[&ty(&[6])]).unwrap(), ty(&[3]));
-        let error = kernel.infer(&[&ty(&[5])]).unwrap_err();
-        assert_eq!(error.to_string(), "halves: wants one axis of even length, not [5]");
-        let wrong = Type { dtype: DType::F32, shape: Shape::from([6]) };
-        let error = kernel.infer(&[&wrong]).unwrap_err();
-        assert!(
-            error.to_string().starts_with("halves: f32 is not supported (supported: i32 for `x`)"),
-            "{error}"
-        );
-        let first = CustomKernel::builder("first")
-            .input("x", DType::I32)
-            .output("out", DType::I32)
-            .shape(|shapes| Ok(Shape::from([shapes[0].dims()[0]])))
-            .cpu(|_, _| Ok(()))
-            .build()
-            .unwrap();
-        let error = first.infer(&[&ty(&[])]).unwrap_err();
-        assert!(
-            error.to_string().starts_with("first: the kernel's shape rule panicked: index out of"),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn a_closure_that_asks_for_another_dtype_is_told() {
-        let kernel = CustomKernel::builder("wrong")
-            .input("x", DType::I32)
-            .output("out", DType::I32)
-            .shape(|shapes| Ok(shapes[0].clone()))
-            .cpu(|inputs, _| inputs.slice::<f32>(0).map(drop))
-            .build()
-            .unwrap();
-        let error = run(&kernel, &[1, 2]).unwrap_err();
-        assert!(error.to_string().contains("operand 0 is i32, and f32 was asked for"), "{error}");
-    }
-
-    #[test]
-    fn launches_are_checked() {
-        let kernel = halves();
-        let shape = Shape::from([1000]);
-        let (_, launches) = kernel.program(75, &[&shape], &shape).unwrap().unwrap();
-        let grid = &launches.grids()[0];
-        assert_eq!((grid.blocks(), grid.threads()), ([8, 1, 1], [128, 1, 1]));
-        let wide = CustomKernel::builder("wide")
-            .input("x", DType::I32)
-            .output("out", DType::I32)
-            .shape(|shapes| Ok(shapes[0].clone()))
-            .cpu(|_, _| Ok(()))
-            .cuda("", |_, _| Grid::new([1, 1, 1], [64, 32, 1]))
-            .build()
-            .unwrap();
-        let error = wide.program(75, &[&shape], &shape).unwrap_err();
-        assert!(error.to_string().contains("2048 threads per block, and 1024 is the most"), "{error}");
-    }
-
-    #[test]
-    fn a_device_runs_the_source_that_asks_for_most_of_it() {
-        let kernel = CustomKernel::builder("by_device")
-            .input("x", DType::I32)
-            .output("out", DType::I32)
-            .shape(|shapes| Ok(shapes[0].clone()))
-            .cpu(|_, _| Ok(()))
-            .cuda_since(90, "hopper", |_, out| Grid::covering(out.size(), 128).resident(1))
-            .cuda_since(80, "ampere", |_, out| {
-                Launches::from(Grid::covering(out.size(), 64))
-                    .then(Grid::covering(1, 1).entry("join"))
-                    .scratch(64)
-            })
-            .build()
-            .unwrap();
-        let shape = Shape::from([1000]);
-        let source = |capability| {
-            let made = kernel.program(capability, &[&shape], &shape).unwrap();
-            made.map(|(source, launches)| (source.to_string(), launches))
-        };
-        assert_eq!(source(75), None);
-        let (text, launches) = source(86).unwrap();
-        assert_eq!((&*text, launches.grids().len(), launches.scratch_bytes()), ("ampere", 2, 64));
-        assert_eq!(launches.grids()[1].entry_name(), Some("join"));
-        let (text, launches) = source(90).unwrap();
-        assert_eq!((&*text, launches.grids()[0].blocks_on(4)), ("hopper", [4, 1, 1]));
-    }
-
-    #[test]
-    fn pieces_know_where_they_start_and_work_is_told() {
-        let kernel = CustomKernel::builder("places")
-            .input("x", DType::I32)
-            .output("out", DType::I32)
-            .shape(|shapes| Ok(shapes[0].clone()))
-            .pieces(|_, out| out.size() / 4)
-            .work(|_, out| Work { products: out.size() as u64, functions: 1, ..Work::default() })
-            .cpu(|_, output| {
-                let start = output.start();
-                output.slice::<i32>()?.iter_mut().enumerate().for_each(|(i, x)| *x = (start + i) as i32);
-                Ok(())
-            })
-            .build()
-            .unwrap();
-        let shape = Shape::from([8]);
-        assert_eq!(kernel.piece(&[&shape], &shape).unwrap(), Some(2));
-        assert_eq!(kernel.work(&[&shape], &shape).unwrap().flops(), 8 + 16);
-        let mut out = Room::new(&[0; 8]);
-        kernel.run_piece(&[], &shape, 6, out.bytes_mut()).unwrap();
-        assert_eq!(out.bytes(), [6, 0, 0, 0, 7, 0, 0, 0]);
-        assert_eq!(run(&kernel, &[0; 4]).unwrap(), [0, 1]);
-    }
-
-    #[test]
-    fn equality_is_identity() {
-        let (a, b) = (halves(), halves());
-        assert_eq!(a, a.clone());
-        assert_ne!(a, b);
-    }
-}
+mod tests;

@@ -4,6 +4,13 @@
 use crate::{DType, Element, Error, Result, Shape};
 
 /// Elements in memory, row-major without gaps.
+///
+/// ```
+/// use crossover_core::{DType, Shape, custom::{Room, Values}};
+/// let (shape, room) = (Shape::from([2]), Room::new(&[1, 0, 2, 0]));
+/// let x = Values::new(DType::I16, &shape, room.bytes());
+/// # let _ = x;
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Values<'a> {
     dtype: DType,
@@ -27,6 +34,7 @@ impl<'a> Values<'a> {
 ///     .output("out", DType::F64)
 ///     .shape(|shapes| Ok(Shape::from(&shapes[0].dims()[..1])))
 ///     .cpu(|inputs, output| {
+///         assert!(inputs.len() == 1 && !inputs.is_empty());
 ///         let columns = inputs.shape(0).dims()[1];
 ///         let rows = inputs.slice::<f64>(0)?.chunks(columns);
 ///         for (out, row) in output.slice::<f64>()?.iter_mut().zip(rows) {
@@ -86,6 +94,26 @@ impl<'a> Inputs<'a> {
 }
 
 /// The result of a closure.
+///
+/// ```
+/// use crossover_core::{DType, Shape, custom::CustomKernel};
+/// let ramp = CustomKernel::builder("ramp")
+///     .input("like", DType::F32)
+///     .output("out", DType::I64)
+///     .shape(|shapes| Ok(shapes[0].clone()))
+///     .pieces(|_, _| 1024)
+///     .cpu(|_, output| {
+///         // Where this piece lies in all of the result.
+///         let (start, end) = (output.start(), output.shape().size());
+///         for (i, out) in output.slice::<i64>()?.iter_mut().enumerate() {
+///             *out = (end - 1 - start - i) as i64;
+///         }
+///         Ok(())
+///     })
+///     .build()?;
+/// assert_eq!(ramp.piece(&[&Shape::from([9])], &Shape::from([9]))?, Some(1024));
+/// # Ok::<(), crossover_core::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Output<'a> {
     pub(super) op: &'static str,
@@ -127,6 +155,14 @@ impl Output<'_> {
 }
 
 /// Bytes that are aligned for every dtype.
+///
+/// ```
+/// use crossover_core::custom::Room;
+/// let mut room = Room::new(&[1, 2, 3]);
+/// room.resize(5);
+/// room.bytes_mut()[4] = 9;
+/// assert_eq!(room.bytes(), [1, 2, 3, 0, 9]);
+/// ```
 #[derive(Debug, Default)]
 pub struct Room {
     words: Vec<u64>,

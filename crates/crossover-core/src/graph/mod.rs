@@ -122,6 +122,16 @@ impl Graph {
     }
 
     /// Adds a node whose type the caller has inferred already.
+    ///
+    /// ```
+    /// use crossover_core::{DType, Graph, graph::{Op, Type}, ops::MapOp};
+    /// let mut graph = Graph::new();
+    /// let x = graph.input(DType::F32, [4].into())?;
+    /// let y = graph.push_typed(Op::Map(MapOp::Exp), [x].into_iter().collect(), Type { dtype: DType::F32, shape: [4].into() });
+    /// graph.output(y);
+    /// graph.verify()?;
+    /// # Ok::<(), crossover_core::Error>(())
+    /// ```
     pub fn push_typed(&mut self, op: Op, args: SmallVec<[NodeId; 3]>, ty: Type) -> NodeId {
         if matches!(op, Op::Input { .. }) {
             self.inputs += 1;

@@ -19,7 +19,8 @@ pub enum ConvolveMode {
     Valid,
 }
 
-/// What lies outside the operand.
+/// What lies outside the operand, under the names of `scipy.signal`. Those of `scipy.ndimage` are `constant` for fill and
+/// `reflect` for symm; the other three are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Boundary {
     /// One value everywhere.
@@ -27,8 +28,12 @@ pub enum Boundary {
     Fill,
     /// The operand again, as on a torus.
     Wrap,
-    /// The operand mirrored, its edge repeated.
+    /// The operand mirrored, its edge repeated: `2 1 | 1 2 3 | 3 2`.
     Symm,
+    /// The nearest element: `1 1 | 1 2 3 | 3 3`.
+    Nearest,
+    /// The operand mirrored at its first and last elements, which are not repeated: `3 2 | 1 2 3 | 2 1`.
+    Mirror,
 }
 
 impl ConvolveMode {
@@ -57,7 +62,8 @@ impl ConvolveMode {
 
 impl Boundary {
     /// Every boundary.
-    pub const ALL: [Boundary; 3] = [Boundary::Fill, Boundary::Wrap, Boundary::Symm];
+    pub const ALL: [Boundary; 5] =
+        [Boundary::Fill, Boundary::Wrap, Boundary::Symm, Boundary::Nearest, Boundary::Mirror];
 
     /// Name in text.
     pub const fn name(self) -> &'static str {
@@ -65,6 +71,8 @@ impl Boundary {
             Boundary::Fill => "fill",
             Boundary::Wrap => "wrap",
             Boundary::Symm => "symm",
+            Boundary::Nearest => "nearest",
+            Boundary::Mirror => "mirror",
         }
     }
 
@@ -80,6 +88,13 @@ impl Boundary {
             Boundary::Symm => {
                 let at = at.rem_euclid(2 * n as isize) as usize;
                 Some(if at < n { at } else { 2 * n - 1 - at })
+            }
+            Boundary::Nearest => Some(if at < 0 { 0 } else { n - 1 }),
+            Boundary::Mirror if n == 1 => Some(0),
+            Boundary::Mirror => {
+                let period = 2 * n - 2;
+                let at = at.rem_euclid(period as isize) as usize;
+                Some(if at < n { at } else { period - at })
             }
         }
     }
@@ -131,6 +146,11 @@ mod tests {
         let some = |values: [usize; 11]| values.map(Some).to_vec();
         assert_eq!(seen(Boundary::Wrap), some([2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0]));
         assert_eq!(seen(Boundary::Symm), some([2, 2, 1, 0, 0, 1, 2, 2, 1, 0, 0]));
+        assert_eq!(seen(Boundary::Nearest), some([0, 0, 0, 0, 0, 1, 2, 2, 2, 2, 2]));
+        assert_eq!(seen(Boundary::Mirror), some([0, 1, 2, 1, 0, 1, 2, 1, 0, 1, 2]));
+        for boundary in [Boundary::Wrap, Boundary::Symm, Boundary::Nearest, Boundary::Mirror] {
+            assert_eq!([-3, -1, 0, 1, 5].map(|at| boundary.source(at, 1)), [Some(0); 5], "{boundary:?}");
+        }
         assert_eq!(Boundary::Fill.source(-1, 3), None);
         assert_eq!(Boundary::Fill.source(2, 3), Some(2));
     }

@@ -518,7 +518,7 @@ impl Generator<'_> {
         let lengths = shape.iter().map(|&n| 1 + self.dice.below(n.min(3)));
         let kernel: Vec<usize> = lengths.collect();
         let mode = ConvolveMode::ALL[self.dice.below(3)];
-        let boundary = Boundary::ALL[self.dice.below(3)];
+        let boundary = Boundary::ALL[self.dice.below(Boundary::ALL.len())];
         let fill = self.scalar(dtype);
         let kernel = self.graph.input(dtype, Shape::from(kernel))?;
         self.push(Op::Convolve { mode, boundary }, &[x, kernel, fill])

@@ -2,158 +2,20 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2, SQRT_2};
 
-use astro_float::{BigFloat, Consts, RoundingMode, Sign};
-use crossover_core::ops::{self, Apply1, Apply2, Binary, Unary};
+use astro_float::BigFloat;
+use crossover_core::ops::{self, Apply1, Apply2, ApplyPart, Binary, Part, Unary};
+use num_complex::Complex;
 
-use crate::Stream;
+use crate::{
+    Stream,
+    big::{Big, NEAREST, parts, ulps, ulps_of},
+    checked,
+};
 
-const NEAREST: RoundingMode = RoundingMode::ToEven;
-
-/// Arithmetic at one precision, in bits.
-struct Big {
-    bits: usize,
-    constants: Consts,
-}
-
-impl Big {
-    fn new(bits: usize) -> Big {
-        Big { bits, constants: Consts::new().expect("constants fit in memory") }
-    }
-    fn of(&self, x: f64) -> BigFloat {
-        exactly(x, self.bits)
-    }
-    fn add(&self, a: &BigFloat, b: &BigFloat) -> BigFloat {
-        a.add(b, self.bits, NEAREST)
-    }
-    fn sub(&self, a: &BigFloat, b: &BigFloat) -> BigFloat {
-        a.sub(b, self.bits, NEAREST)
-    }
-    fn mul(&self, a: &BigFloat, b: &BigFloat) -> BigFloat {
-        a.mul(b, self.bits, NEAREST)
-    }
-    fn div(&self, a: &BigFloat, b: &BigFloat) -> BigFloat {
-        a.div(b, self.bits, NEAREST)
-    }
-    fn exp(&mut self, x: &BigFloat) -> BigFloat {
-        x.exp(self.bits, NEAREST, &mut self.constants)
-    }
-    fn ln(&mut self, x: &BigFloat) -> BigFloat {
-        x.ln(self.bits, NEAREST, &mut self.constants)
-    }
-
-    fn expm1(&mut self, x: f64) -> BigFloat {
-        let big = self.of(x);
-        if x.abs() < 1e-50 {
-            // x + x²/2; the next term is beyond the precision.
-            return self.add(&big, &self.div(&self.mul(&big, &big), &self.of(2.0)));
-        }
-        let e = self.exp(&big);
-        self.sub(&e, &self.of(1.0))
-    }
-
-    fn log1p(&mut self, x: f64) -> BigFloat {
-        let big = self.of(x);
-        if x.abs() < 1e-50 {
-            return self.sub(&big, &self.div(&self.mul(&big, &big), &self.of(2.0)));
-        }
-        let sum = self.add(&self.of(1.0), &big);
-        self.ln(&sum)
-    }
-
-    fn tanh(&mut self, x: f64) -> BigFloat {
-        if x.abs() > 400.0 {
-            return self.of(x.signum());
-        }
-        let e = self.expm1(2.0 * x);
-        self.div(&e, &self.add(&e, &self.of(2.0)))
-    }
-
-    fn logistic(&mut self, x: &BigFloat) -> BigFloat {
-        let e = self.exp(&x.neg());
-        self.div(&self.of(1.0), &self.add(&self.of(1.0), &e))
-    }
-
-    fn gelu(&mut self, x: f64) -> BigFloat {
-        let big = self.of(x);
-        let cube = self.mul(&big, &self.mul(&big, &big));
-        let factor = self.div(&self.of(44715.0), &self.of(1e6));
-        let sum = self.add(&big, &self.mul(&factor, &cube));
-        let pi = self.constants.pi(self.bits, NEAREST);
-        let root = self.div(&self.of(8.0), &pi).sqrt(self.bits, NEAREST);
-        let sigmoid = self.logistic(&self.mul(&root, &sum));
-        self.mul(&big, &sigmoid)
-    }
-
-    /// 2/√π · Σ (-1)^n x^(2n+1) / (n! (2n+1)); the terms reach e^(x²), which the precision covers up to 7.
-    fn erf(&mut self, x: f64) -> BigFloat {
-        if x.abs() > 7.0 { self.of(x.signum()) } else { self.erf_series(x) }
-    }
-
-    /// The series of [`Big::erf`] at the precision there is.
-    fn erf_series(&mut self, x: f64) -> BigFloat {
-        let big = self.of(x);
-        self.erf_of(&big)
-    }
-
-    fn erf_of(&mut self, big: &BigFloat) -> BigFloat {
-        let square = self.mul(big, big);
-        let (mut power, mut sum, mut n) = (big.clone(), big.clone(), 0u32);
-        while n < 10 || power.exponent() > sum.exponent().map(|e| e - self.bits as i32) {
-            n += 1;
-            power = self.div(&self.mul(&power, &square), &self.of(-(n as f64)));
-            sum = self.add(&sum, &self.div(&power, &self.of((2 * n + 1) as f64)));
-            if power.is_zero() {
-                break;
-            }
-        }
-        let root = self.constants.pi(self.bits, NEAREST).sqrt(self.bits, NEAREST);
-        self.div(&self.mul(&sum, &self.of(2.0)), &root)
-    }
-
-    /// sin or cos; the reduction of a large argument needs as many bits as its exponent.
-    fn turn(&mut self, x: f64, sine: bool) -> BigFloat {
-        let bits = self.bits + if x.abs() > 1e6 { 1100 } else { 0 };
-        let big = exactly(x, bits);
-        if sine {
-            big.sin(bits, NEAREST, &mut self.constants)
-        } else {
-            big.cos(bits, NEAREST, &mut self.constants)
-        }
-    }
-}
-
-/// The float at a precision. The crate mistakes subnormal numbers, so they are scaled on the way.
-fn exactly(x: f64, bits: usize) -> BigFloat {
-    if x.abs() >= f64::MIN_POSITIVE {
-        return BigFloat::from_f64(x, bits);
-    }
-    let scale = 2f64.powi(200);
-    BigFloat::from_f64(x * scale, bits).div(&BigFloat::from_f64(scale, bits), bits, NEAREST)
-}
-
-/// Significand in [1/2, 1) and exponent.
-fn parts(x: &BigFloat) -> (f64, i32) {
-    let Some((words, _, sign, exponent, _)) = x.as_raw_parts() else { return (0.0, 0) };
-    let top = words.last().map_or(0.0, |&w| w as f64 / 2f64.powi(64));
-    let next = words.iter().rev().nth(1).map_or(0.0, |&w| w as f64 / 2f64.powi(128));
-    (if sign == Sign::Neg { -(top + next) } else { top + next }, exponent)
-}
-
-/// Distance in units in the last place of an `f64` of the true value's size; infinity counts as 2^1024.
-fn ulps(got: f64, truth: &BigFloat) -> f64 {
-    assert!(!got.is_nan() && !truth.is_nan());
-    let (_, exponent) = parts(truth);
-    let capped = if truth.is_zero() { -1021 } else { exponent.clamp(-1021, 1024) };
-    let mut big = exactly(if got.is_infinite() { 2f64.powi(1023).copysign(got) } else { got }, 1300);
-    if got.is_infinite() {
-        if exponent > 1024 {
-            return 0.0;
-        }
-        big = big.mul(&BigFloat::from_f64(2.0, 64), 1300, NEAREST);
-    }
-    let (difference, scale) = parts(&big.sub(truth, 1300, NEAREST));
-    let scale = scale - (capped - 53);
-    if difference == 0.0 || scale < -100 { 0.0 } else { difference.abs() * 2f64.powi(scale.min(1000)) }
+checked! {
+    acos; acosh; asin; asinh; atan; atan2; atanh; cos; cosh; cospi half_turns; erf; erfc; exp; exp2;
+    expm1; gelu; gelu_exact; hypot; log; log10; log1p; log2; logaddexp; modulus; pow; sigmoid; silu; sin;
+    sinh; sinpi half_turns; softplus; tan; tanh;
 }
 
 /// How many random arguments each distribution gives; the maxima noted beside the ops were measured with 5000.
@@ -173,7 +35,12 @@ impl Worst {
         Worst { name, limit, error: 0.0, at: String::new() }
     }
     fn see(&mut self, got: f64, truth: &BigFloat, at: &dyn std::fmt::Debug) {
-        let error = ulps(got, truth);
+        self.see_of(got, truth, i32::MIN, at);
+    }
+    /// In units of a number with the exponent `least` where the true value is smaller.
+    fn see_of(&mut self, got: f64, truth: &BigFloat, least: i32, at: &dyn std::fmt::Debug) {
+        assert!(!got.is_nan() && !truth.is_nan(), "{}{at:?} = {got:e}: {truth:?}", self.name);
+        let error = ulps_of(got, truth, least);
         assert!(error <= self.limit, "{}{at:?} = {got:e}: {error} ulp, limit {}", self.name, self.limit);
         if error > self.error {
             (self.error, self.at) = (error, format!("{at:?}"));
@@ -535,6 +402,96 @@ fn pow() {
     }
     for (a, b) in [(1.0 + f64::EPSILON, 3e18), (1.0 - f64::EPSILON / 2.0, 3e18), (FRAC_1_SQRT_2, 2000.0)] {
         see(a, b);
+    }
+}
+
+/// Pairs of every size, of similar size, and of special ratios.
+fn pairs(mut see: impl FnMut(f64, f64)) {
+    let mut stream = Stream(29);
+    for _ in 0..points() {
+        let (a, b) = (f64::from_bits(stream.next()), f64::from_bits(stream.next()));
+        if a.is_finite() && b.is_finite() {
+            see(a, b);
+            see(a, a * stream.between(-1.0, 1.0));
+        }
+        see(stream.between(-1.0, 1.0), stream.between(-1.0, 1.0));
+        see(stream.between(-60.0, 60.0), stream.between(-60.0, 60.0));
+        see(stream.between(-1.0, 1.0), stream.between(-1.0, 1.0) * 2f64.powf(stream.between(-60.0, 60.0)));
+        // Sums of squares around the smallest normal number and around the largest.
+        see(stream.between(-1e-307, 1e-307), stream.between(-1e-307, 1e-307));
+        see(stream.between(-8e307, 8e307), stream.between(-8e307, 8e307));
+    }
+    let hard = [0.0, 1.0, -1.0, 5e-324, -5e-324, f64::MIN_POSITIVE, 1e-160, -1e160, 0.41421356237309503];
+    for a in hard.into_iter().chain([f64::MAX, -f64::MAX]) {
+        for b in hard.into_iter().chain([f64::MAX]) {
+            neighbours(a).for_each(|a| neighbours(b).for_each(|b| see(a, b)));
+        }
+    }
+}
+
+#[test]
+fn hypot() {
+    let big = Big::new(320);
+    let mut worst = Worst::new("hypot", ops::hypot::Hypot::INFO.max_ulp);
+    pairs(|a, b| {
+        let truth = big.length(&big.of(a), &big.of(b));
+        worst.see(<ops::hypot::Hypot as Apply2<f64>>::apply(a, b), &truth, &(a, b));
+    });
+}
+
+#[test]
+fn modulus() {
+    let big = Big::new(320);
+    let mut worst = Worst::new("modulus", ops::modulus::Modulus::INFO.max_ulp);
+    pairs(|re, im| {
+        let truth = big.length(&big.of(re), &big.of(im));
+        let got = <ops::modulus::Modulus as ApplyPart<Complex<f64>>>::apply(Complex::new(re, im));
+        worst.see(got, &truth, &(re, im));
+    });
+}
+
+#[test]
+fn atan2() {
+    let mut big = Big::new(320);
+    let mut worst = Worst::new("atan2", ops::atan2::Atan2::INFO.max_ulp);
+    pairs(|y, x| {
+        // Angles of zero have special values, which the tests beside the op look at.
+        if y != 0.0 && x != 0.0 {
+            let truth = big.angle(&big.of(y), &big.of(x));
+            worst.see(<ops::atan2::Atan2 as Apply2<f64>>::apply(y, x), &truth, &(y, x));
+        }
+    });
+}
+
+#[test]
+fn logaddexp() {
+    let mut big = Big::new(320);
+    let mut worst = Worst::new("logaddexp", ops::logaddexp::Logaddexp::INFO.max_ulp);
+    let mut see = |a: f64, b: f64| {
+        let (larger, smaller) = (big.of(a.max(b)), big.of(a.min(b)));
+        let distance = big.sub(&smaller, &larger);
+        // Beyond this the other one is less than the smallest number.
+        let truth = if parts(&distance).1 > 10 {
+            larger.clone()
+        } else {
+            let share = big.exp(&distance);
+            let log = big.log_of_one_plus(&share);
+            big.add(&larger, &log)
+        };
+        // Near a result of zero the terms cancel: the error is that of the larger operand.
+        let least = if larger.is_zero() { i32::MIN } else { parts(&larger).1 };
+        worst.see_of(<ops::logaddexp::Logaddexp as Apply2<f64>>::apply(a, b), &truth, least, &(a, b));
+    };
+    pairs(&mut see);
+    let mut stream = Stream(31);
+    for _ in 0..points() {
+        // Sums near one, whose logarithm is near zero.
+        let a = stream.between(-3.0, -1e-6);
+        see(a, (-a.exp()).ln_1p());
+        see(a, (-a.exp()).ln_1p() + stream.between(-1e-9, 1e-9));
+        let a = stream.between(-700.0, 700.0);
+        see(a, a + stream.between(-1.0, 1.0));
+        see(a, a + stream.between(-740.0, 40.0));
     }
 }
 

@@ -5,7 +5,7 @@ use std::f32::consts::{FRAC_1_SQRT_2, FRAC_PI_2, FRAC_PI_4, LN_2, PI, SQRT_2};
 use crossover_core::ops::{self, Apply1, Apply2, ApplyPart, Binary, Part, Unary};
 use num_complex::Complex;
 
-use crate::{Stream, for_each_function, truth};
+use crate::{Stream, checked, for_each_function, truth};
 
 /// Arguments where something changes: zeros, ends of the range, limits of the methods, neighbours of each.
 fn corners() -> Vec<f32> {
@@ -43,7 +43,9 @@ macro_rules! single_tests {
         fn $module() {
             check::<ops::$module::$op>($reference);
         }
-    )*};
+    )*
+    checked! { $($module;)* atan2; cospi half_turns; hypot; logaddexp; modulus; pow; sinpi half_turns; }
+    };
 }
 
 for_each_function!(single_tests);

@@ -75,6 +75,8 @@ pub(super) fn convolve(call: &Call, mode: ConvolveMode, boundary: Boundary) -> P
         Boundary::Fill => 0,
         Boundary::Wrap => 1,
         Boundary::Symm => 2,
+        Boundary::Nearest => 3,
+        Boundary::Mirror => 4,
     };
     let wide_type = if size > 4 { "unsigned long long" } else { "unsigned" };
     let mut text = format!(

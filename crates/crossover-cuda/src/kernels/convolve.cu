@@ -20,9 +20,10 @@ struct axes_t {
 __device__ __forceinline__ index_t xo_source(index_t at, index_t n) {
     if (at >= 0 && at < n) return at;
     if (BOUNDARY == 0) return -1;
-    const index_t period = BOUNDARY == 1 ? n : 2 * n;
+    if (BOUNDARY == 3 || n == 1) return at < 0 ? 0 : n - 1;
+    const index_t period = BOUNDARY == 1 ? n : BOUNDARY == 2 ? 2 * n : 2 * n - 2;
     const index_t rest = at % period, place = rest < 0 ? rest + period : rest;
-    return place < n ? place : 2 * n - 1 - place;
+    return place < n ? place : (BOUNDARY == 2 ? period - 1 : period) - place;
 }
 
 #if KIND == 0

@@ -204,7 +204,7 @@ pub fn random_convolution(seed: u64, large: bool) -> Option<CallCase> {
         [(&[70, 300], &[15, 15]), (&[1200], &[9]), (&[40, 90], &[40, 3]), (&[3, 30, 140], &[2, 5, 4])];
     let (n, k) = if large { more[random.below(4)] } else { shapes[random.below(8)] };
     let mode = ConvolveMode::ALL[random.below(3)];
-    let boundary = Boundary::ALL[random.below(3)];
+    let boundary = Boundary::ALL[random.below(Boundary::ALL.len())];
     let dtype = DType::ALL[random.below(DType::ALL.len())];
     let (n, k) = if mode != ConvolveMode::Valid && random.chance(20) { (k, n) } else { (n, k) };
     let name =

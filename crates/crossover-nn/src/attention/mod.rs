@@ -69,6 +69,28 @@ pub fn attention_weights(q: &Array, k: &Array) -> Array {
 /// assert!(apart.max(()).item::<f32>()? < 1e-6);
 /// # Ok::<(), crossover_array::Error>(())
 /// ```
+///
+/// ```
+/// // Options together: other scores, fewer keys, and how it is computed.
+/// use crossover_array::{Array, Key, Precision, random, s};
+/// use crossover_nn::Attention;
+/// let [q, k, v] = [1, 2, 3].map(|seed| random::normal::<f32>(&Key::new(seed), [2, 1, 6, 8]));
+/// let near = Array::arange(6).expand_dims(1).equal(Array::arange(6)).logical_not();
+/// let options = Attention::new()
+///     .scale(0.5)
+///     .bias(&Array::zeros::<f32>([6, 6]))
+///     .mask(&near) // nobody sees the own place
+///     .window(2, 2)
+///     .lengths(&[6, 4])
+///     .block_size(64)
+///     .precision(Precision::Exact);
+/// let weights = options.weights(&q, &k);
+/// assert_eq!(weights.index(0).greater(0.0).sum(-1).to_vec::<i64>()?, [2, 3, 4, 4, 3, 2]);
+/// assert_eq!(weights.index(1).slice(s![.., .., 4..]).max(()).item::<f32>()?, 0.0);
+/// let apart = (options.call(&q, &k, &v) - weights.matmul(&v)).abs();
+/// assert!(apart.max(()).item::<f32>()? < 1e-5);
+/// # Ok::<(), crossover_array::Error>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Attention {
     scale: Option<f64>,

@@ -61,6 +61,15 @@ impl MultiHeadAttention {
     }
 
     /// The result for queries of one sequence and keys and values of another.
+    ///
+    /// ```
+    /// use crossover_array::{Key, random};
+    /// use crossover_nn::MultiHeadAttention;
+    /// let layer = MultiHeadAttention::new(&Key::new(1), 16, 4);
+    /// let queries = random::normal::<f32>(&Key::new(2), [2, 3, 16]);
+    /// let keys = random::normal::<f32>(&Key::new(3), [2, 7, 16]);
+    /// assert_eq!(layer.cross(&queries, &keys).shape().dims(), [2, 3, 16]);
+    /// ```
     #[track_caller]
     pub fn cross(&self, queries: &Array, keys: &Array) -> Array {
         let (size, _) = match self.sizes() {

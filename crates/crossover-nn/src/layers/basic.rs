@@ -30,6 +30,12 @@ impl Linear {
     }
 
     /// Without a bias.
+    ///
+    /// ```
+    /// use crossover_array::Key;
+    /// use crossover_nn::{Linear, Module};
+    /// assert_eq!(Linear::without_bias(&Key::new(1), 4, 3).parameters().len(), 1);
+    /// ```
     pub fn without_bias(key: &Key, inputs: usize, outputs: usize) -> Linear {
         Linear { weight: uniform(key, &[outputs, inputs], inputs), bias: None }
     }

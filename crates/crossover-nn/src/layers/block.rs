@@ -6,6 +6,14 @@ use super::{LayerNorm, Linear, Module, MultiHeadAttention, parameters};
 use crate::{Attention, swiglu};
 
 /// An activation between two linear maps.
+///
+/// ```
+/// use crossover_array::Key;
+/// use crossover_nn::{Activation, FeedForward};
+/// let layer = FeedForward::new(&Key::new(1), 8, 32);
+/// assert_eq!(layer.activation, Activation::Gelu);
+/// assert_eq!(layer.with(Activation::Silu).activation, Activation::Silu);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Activation {
     /// [`gelu`](crate::gelu): one call with the product before it, on a GPU.
@@ -61,6 +69,13 @@ impl FeedForward {
     }
 
     /// With this activation.
+    ///
+    /// ```
+    /// use crossover_array::{Array, Key};
+    /// use crossover_nn::{Activation, FeedForward, Module};
+    /// let layer = FeedForward::new(&Key::new(1), 8, 32).with(Activation::Relu);
+    /// assert_eq!(layer.forward(&Array::ones::<f32>([8])).shape().dims(), [8]);
+    /// ```
     pub fn with(mut self, activation: Activation) -> FeedForward {
         self.activation = activation;
         self
@@ -118,6 +133,13 @@ impl Module for Mlp {
 }
 
 /// Where a transformer layer normalises.
+///
+/// ```
+/// use crossover_array::Key;
+/// use crossover_nn::{Norm, TransformerLayer};
+/// let layer = TransformerLayer::new(&Key::new(1), 32, 4, 64);
+/// assert_eq!((layer.norm, Norm::default()), (Norm::Pre, Norm::Pre));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Norm {
     /// What goes into attention and feed-forward: PyTorch's `norm_first=True`.
@@ -178,6 +200,13 @@ impl TransformerLayer {
     }
 
     /// With this activation.
+    ///
+    /// ```
+    /// use crossover_array::Key;
+    /// use crossover_nn::{Activation, TransformerLayer};
+    /// let layer = TransformerLayer::new(&Key::new(1), 32, 4, 64).activation(Activation::Relu);
+    /// assert_eq!(layer.activation, Activation::Relu);
+    /// ```
     pub fn activation(mut self, activation: Activation) -> TransformerLayer {
         self.activation = activation;
         self

@@ -32,11 +32,20 @@ impl Sequential {
     }
 
     /// How many there are.
+    ///
+    /// ```
+    /// use crossover_nn::{LayerNorm, Sequential};
+    /// assert_eq!(Sequential::new().then(LayerNorm::new(4)).len(), 1);
+    /// ```
     pub fn len(&self) -> usize {
         self.layers.len()
     }
 
     /// Whether there are none.
+    ///
+    /// ```
+    /// assert!(crossover_nn::Sequential::new().is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.layers.is_empty()
     }

@@ -6,6 +6,11 @@ use serde::{Deserialize, Serialize};
 use crate::gather;
 
 /// Where a run was measured, as far as it decides how long things take.
+///
+/// ```
+/// use crossover_profile::bench::Fingerprint;
+/// assert!(Fingerprint::here(None).threads >= 1);
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint {
     /// The processor's name.
@@ -36,6 +41,13 @@ pub struct Fingerprint {
 }
 
 /// Something that is not the same on two machines.
+///
+/// ```
+/// use crossover_profile::bench::Fingerprint;
+/// let here = Fingerprint::here(None);
+/// let there = Fingerprint { threads: here.threads + 1, ..here.clone() };
+/// assert_eq!(here.differences(&there).len(), 1);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// What differs.

@@ -43,6 +43,12 @@ impl Budget {
 }
 
 /// What was measured: seconds of one call.
+///
+/// ```
+/// use crossover_profile::bench::Timing;
+/// let timing = Timing { cold: Some(9.0), ..Timing::new([1.0, 2.0, 3.0]) };
+/// assert_eq!((timing.median(), timing.best(), timing.spread()), (2.0, 1.0, 0.5));
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
     /// The very first call, which plans, compiles and touches memory for the first time. Absent where nobody took it.

@@ -60,7 +60,7 @@ fn rule(kind: AlertKind) -> Option<Rule> {
             "increase(crossover_fallbacks_total[5m]) > 0",
             "warning",
             "{{ $labels.program }}: kernels ran on the host because their device could not",
-            "CROSSOVER_LOG=crossover::fallback=warn says why; crossover doctor says which library is missing.",
+            "CROSSOVER_LOG=crossover::fallback=warn says why (in a Rust program after crossover::log::init()); crossover doctor says which library is missing.",
         ),
         AlertKind::DeviceLost => (
             "CrossoverDeviceLost",

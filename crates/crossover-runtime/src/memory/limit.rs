@@ -105,6 +105,12 @@ impl FromStr for Limit {
 }
 
 /// Whether device memory is taken as it is needed.
+///
+/// ```
+/// use crossover_runtime::memory::Growth;
+/// assert_eq!("reserved".parse(), Ok(Growth::Reserved));
+/// assert_eq!(Growth::default(), Growth::OnDemand);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Growth {
     /// As it is needed.

@@ -45,11 +45,22 @@ pub struct DeviceMemory {
 
 impl DeviceMemory {
     /// What another allocation can take.
+    ///
+    /// ```
+    /// use crossover_runtime::DeviceMemory;
+    /// let stats = DeviceMemory { free: 100, cached: 20, ..DeviceMemory::default() };
+    /// assert_eq!(stats.available(), 120);
+    /// ```
     pub fn available(&self) -> u64 {
         self.free + self.cached
     }
 
     /// What other programs take.
+    ///
+    /// ```
+    /// use crossover_runtime::DeviceMemory;
+    /// assert_eq!(DeviceMemory { external: 7, ..DeviceMemory::default() }.others(), 7);
+    /// ```
     pub fn others(&self) -> u64 {
         self.external
     }
@@ -60,6 +71,12 @@ impl DeviceMemory {
     }
 
     /// Share of allocations that took no fresh memory.
+    ///
+    /// ```
+    /// use crossover_runtime::DeviceMemory;
+    /// let stats = DeviceMemory { hits: 3, misses: 1, ..DeviceMemory::default() };
+    /// assert_eq!(stats.hit_rate(), 0.75);
+    /// ```
     pub fn hit_rate(&self) -> f64 {
         let all = self.hits + self.misses;
         if all == 0 { 0.0 } else { self.hits as f64 / all as f64 }

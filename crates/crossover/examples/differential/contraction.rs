@@ -170,9 +170,16 @@ fn convolved(dice: &mut Dice, correlate: bool) -> Case {
             (signal::Boundary::Fill, "fill"),
             (signal::Boundary::Wrap, "wrap"),
             (signal::Boundary::Symm, "symm"),
+            (signal::Boundary::Nearest, "nearest"),
+            (signal::Boundary::Mirror, "mirror"),
         ])
     } else {
-        (signal::Boundary::Fill, "fill")
+        // SciPy wraps and reflects two axes only; what is beside it is made of `numpy.pad`, for any number.
+        dice.pick(&[
+            (signal::Boundary::Fill, "fill"),
+            (signal::Boundary::Nearest, "nearest"),
+            (signal::Boundary::Mirror, "mirror"),
+        ])
     };
     let mut options = signal::Options::new().mode(mode).boundary(boundary);
     let fill = if outside == "fill" && dice.once_in(3) { dice.between(1, 3) } else { 0 };

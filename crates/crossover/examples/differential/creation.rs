@@ -52,6 +52,12 @@ fn like(dice: &mut Dice, make: fn(&Array) -> Array) -> Case {
     Case::one([x], json!({}), result)
 }
 
+fn full_like(dice: &mut Dice) -> Case {
+    let (x, value) = (dice.any(&NUMBERS, 0, 3), dice.between(0, 100));
+    let result = x.full_like(value);
+    Case::one([x], json!({"value": value}), result)
+}
+
 fn frequencies(dice: &mut Dice, make: fn(usize, f64) -> Array) -> Case {
     let (count, step) = (dice.below(40) + 1, dice.between(1, 400) as f64 / 16.0);
     Case::one([], json!({"count": count, "step": step}), make(count, step))
@@ -75,6 +81,7 @@ entries! {
     "eye" => eye;
     "fftfreq" => |dice| frequencies(dice, crossover::fft::fftfreq);
     "full" => full;
+    "full_like" => full_like;
     "linspace" => linspace;
     "linspace_before" => |dice| spaced(dice, false);
     "linspace_dtype" => |dice| spaced(dice, true);

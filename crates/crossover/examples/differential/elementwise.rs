@@ -159,9 +159,13 @@ fn astype(dice: &mut Dice) -> Case {
 entries! {
     "astype" => astype;
     "clip" => clip;
+    "iscomplex" => |dice| one(dice, &DType::ALL, Array::iscomplex);
     "isfinite" => |dice| one(dice, &DType::ALL, Array::isfinite);
     "isinf" => |dice| one(dice, &DType::ALL, Array::isinf);
     "isnan" => |dice| one(dice, &DType::ALL, Array::isnan);
+    "isneginf" => |dice| one(dice, &crate::dice::ORDERED, Array::isneginf);
+    "isposinf" => |dice| one(dice, &crate::dice::ORDERED, Array::isposinf);
+    "isreal" => |dice| one(dice, &DType::ALL, Array::isreal);
     "logical_and" => |dice| two(dice, &DType::ALL, |x, y| x.logical_and(y));
     "logical_or" => |dice| two(dice, &DType::ALL, |x, y| x.logical_or(y));
     "logical_xor" => |dice| two(dice, &DType::ALL, |x, y| x.logical_xor(y));

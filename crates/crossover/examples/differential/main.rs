@@ -6,6 +6,8 @@
 
 mod case;
 mod contraction;
+#[cfg(test)]
+mod coverage;
 mod creation;
 mod dice;
 mod elementwise;

@@ -1,11 +1,11 @@
 //! Reductions, scans and the compositions made of them.
 
-use crossover::{Array, Axes, DType, Rotary};
+use crossover::{Array, Axes, DType, Kind, Rotary};
 use serde_json::json;
 
 use crate::{
     case::Case,
-    dice::{Dice, FLOATS, NUMBERS, ORDERED, Values},
+    dice::{Dice, FLOATS, INTEGERS, NUMBERS, ORDERED, Values},
     entries,
 };
 
@@ -134,6 +134,38 @@ fn vector_norm(dice: &mut Dice) -> Case {
     Case::one([x], parameters, result)
 }
 
+/// Sums and products of the elements as another dtype, which NumPy converts to in the same way; the second is what to make.
+fn as_dtype(dice: &mut Dice, values: Values, apply: fn(&Array, Axes, DType) -> Array) -> Case {
+    let (x, dtype) = converted(dice, values, 0);
+    let (axes, mut parameters) = axes(dice, x.ndim());
+    parameters["dtype"] = json!(dtype.name());
+    let result = apply(&x, axes, dtype);
+    Case::one([x], parameters, result)
+}
+
+fn scanned_as(dice: &mut Dice, values: Values, apply: fn(&Array, i64, bool, DType) -> Array) -> Case {
+    let (x, dtype) = converted(dice, values, 1);
+    let (axis, initial) = (dice.axis(x.ndim()), dice.once_in(3));
+    let result = apply(&x, axis, initial, dtype);
+    Case::one([x], json!({"axis": axis, "initial": initial, "dtype": dtype.name()}), result)
+}
+
+/// An operand and a dtype it is converted to.
+fn converted(dice: &mut Dice, values: Values, least: usize) -> (Array, DType) {
+    let from = dice.pick(&NUMBERS);
+    let to = match from.kind() {
+        Kind::Complex => dice.pick(&[DType::C64, DType::C128]),
+        Kind::Float => dice.pick(&[DType::F32, DType::F64, DType::C64, DType::C128]),
+        _ => dice.pick(&[&INTEGERS[..], &[DType::F64]].concat()),
+    };
+    let shape = dice.shape(least, 3);
+    (dice.operand(from, &shape, values), to)
+}
+
+fn factors(dice: &mut Dice) -> Values {
+    dice.pick(&[Values::Between(0.5, 2.0), Values::Between(-1.5, 1.5), Values::Few])
+}
+
 fn sums(dice: &mut Dice, apply: fn(&Array, Axes) -> Array) -> Case {
     let values = moderate(dice);
     reduced(dice, &DType::ALL, values, true, apply)
@@ -146,12 +178,20 @@ entries! {
     "argmin" => |dice| searched(dice, |x, axes| x.argmin(axes));
     "count_nonzero" => |dice| sums(dice, |x, axes| x.count_nonzero(axes));
     "cumulative_prod" => |dice| {
-        let values = dice.pick(&[Values::Between(0.5, 2.0), Values::Between(-1.5, 1.5), Values::Few]);
+        let values = factors(dice);
         scanned(dice, &NUMBERS, values, |x, axis, initial| x.cumulative_prod_with(axis, initial))
+    };
+    "cumulative_prod_dtype" => |dice| {
+        let values = factors(dice);
+        scanned_as(dice, values, |x, axis, initial, dtype| x.cumulative_prod_dtype(axis, initial, dtype))
     };
     "cumulative_sum" => |dice| {
         let values = moderate(dice);
         scanned(dice, &NUMBERS, values, |x, axis, initial| x.cumulative_sum_with(axis, initial))
+    };
+    "cumulative_sum_dtype" => |dice| {
+        let values = moderate(dice);
+        scanned_as(dice, values, |x, axis, initial, dtype| x.cumulative_sum_dtype(axis, initial, dtype))
     };
     "diff" => diff;
     "diff_with" => diff_with;
@@ -162,13 +202,15 @@ entries! {
     "mean" => |dice| { let values = moderate(dice); reduced(dice, &DType::ALL, values, false, |x, axes| x.mean(axes)) };
     "min" => |dice| { let values = dice.values(); reduced(dice, &ORDERED, values, false, |x, axes| x.min(axes)) };
     "prod" => |dice| {
-        let values = dice.pick(&[Values::Between(0.5, 2.0), Values::Between(-1.5, 1.5), Values::Few]);
+        let values = factors(dice);
         reduced(dice, &NUMBERS, values, true, |x, axes| x.prod(axes))
     };
+    "prod_dtype" => |dice| { let values = factors(dice); as_dtype(dice, values, |x, axes, dtype| x.prod_dtype(axes, dtype)) };
     "softmax" => |dice| rows(dice, |x, axis| x.softmax(axis));
     "standardise" => |dice| rows(dice, |x, axis| x.standardise(axis));
     "std" => |dice| corrected(dice, |x, axes, correction| x.std_with(axes, correction));
     "sum" => |dice| sums(dice, |x, axes| x.sum(axes));
+    "sum_dtype" => |dice| { let values = moderate(dice); as_dtype(dice, values, |x, axes, dtype| x.sum_dtype(axes, dtype)) };
     "sum_of_floats" => |dice| {
         let values = dice.pick(&[Values::Spread, Values::Bits]);
         reduced(dice, &FLOATING, values, true, |x, axes| x.sum(axes))
