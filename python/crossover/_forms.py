@@ -135,6 +135,19 @@ class _NumpyLinalg:
             raise lacking(str(error)) from None
 
 
+    @staticmethod
+    def lstsq(a, b, rcond=None):
+        """Least squares; there are residuals where the solution is the only one and not exact."""
+        a = _n.asarray(a)
+        solution, residuals, rank, values = _linalg.lstsq(a, b, rcond)
+        return solution, _residuals(residuals, rank, a), rank.astype(_n.int32), values
+
+
+def _residuals(found, rank, a):
+    rows, columns = a.shape
+    return found if rows > columns and int(rank) == columns else _n.zeros(0, dtype=found.dtype)
+
+
 class _ScipyLinalg:
     """`scipy.linalg`, for single matrices; what SciPy overwrites stays as it was."""
 
@@ -180,12 +193,10 @@ class _ScipyLinalg:
         if cond is None:
             cond = float(np.finfo(np.result_type(a.dtype.name, b.dtype.name)).eps)
         solution, residuals, rank, values = _linalg.lstsq(a, b, _scalar(cond))
-        rank = int(rank)
-        if rank < a.shape[1] or a.shape[0] <= a.shape[1]:
-            residuals = _n.zeros(0, dtype=solution.dtype)
-        elif b.ndim == 1:
+        residuals = _residuals(residuals, rank, a)
+        if b.ndim == 1 and residuals.size:
             residuals = _n.reshape(residuals, ())
-        return solution, residuals, rank, values
+        return solution, residuals, int(rank), values
 
     @staticmethod
     def pinv(a, *, atol=None, rtol=None, return_rank=False, check_finite=True):
@@ -289,6 +300,8 @@ def _over(name):
         x = _signal(name, x)
         if isinstance(axes, int) or isinstance(s, int):
             raise lacking(f"s={s!r}, axes={axes!r}")
+        if axes is not None and not len(axes):
+            raise lacking("a transform over no axes")
         if axes is not None and len({axis % max(x.ndim, 1) for axis in axes}) < len(axes):
             raise lacking(f"axes={axes!r}")
         if s is not None and (any(n is None or n < 1 for n in s) or len(s) != len(s if axes is None else axes) or len(s) > x.ndim):
@@ -391,6 +404,43 @@ class _Numpy:
         if ar.dtype.kind in "fc" and _n.any(_n.isnan(ar)):
             raise lacking("unique of NaN")
         return sys.modules["crossover"].unique(ar, return_index, return_inverse, return_counts)
+
+    @staticmethod
+    def histogram(a, bins=10, range=None, density=None, weights=None):
+        """Counts between edges, which ascend; sums of weights that are floats."""
+        if not isinstance(bins, int) and not _n.all(_n.diff(_n.asarray(bins)) >= 0):
+            raise lacking("edges that do not ascend")
+        if weights is not None and _n.asarray(weights).dtype.kind != "f":
+            raise lacking("weights that are no floats")
+        return _n.histogram(a, bins, range, bool(density), weights)
+
+    @staticmethod
+    def bincount(x, /, weights=None, minlength=0):
+        """How often whole numbers occur in a vector."""
+        if _n.asarray(x).ndim != 1:
+            raise lacking("bincount of what is no vector")
+        return _n.bincount(x, weights, minlength)
+
+    @staticmethod
+    def diag(v, k=0):
+        """The diagonal of a matrix, or a matrix with a diagonal."""
+        if _n.asarray(v).ndim not in (1, 2):
+            raise lacking("diag of what is neither vector nor matrix")
+        return sys.modules["crossover"].diag(v, k)
+
+    @staticmethod
+    def mean(a, axis=None, dtype=None, *, keepdims=False):
+        """The mean; NumPy adds up and divides in the dtype."""
+        if dtype is not None and np.dtype(getattr(dtype, "str", dtype)).kind not in "fc":
+            raise lacking(f"mean in {dtype}")
+        return _n.mean(a, axis=axis, dtype=dtype, keepdims=keepdims)
+
+    @staticmethod
+    def average(a, axis=None, weights=None):
+        """The mean, or with weights, which may not cancel out, the weighted one."""
+        if weights is not None and not _n.all(_n.sum(_n.asarray(weights), axis=-1) != 0):
+            raise lacking("weights that sum to zero")
+        return sys.modules["crossover"].average(a, axis, weights)
 
 
 @functools.lru_cache(None)

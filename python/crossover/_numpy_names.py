@@ -5,6 +5,7 @@ from operator import index as _index
 from . import _native as _n
 from . import signal as _signal
 from ._sets import unique_all as _unique_all
+from .exceptions import AxisError as _AxisError
 
 absolute = _n.abs
 arccos = _n.acos
@@ -76,6 +77,9 @@ def transpose(a, axes=None):
 def swapaxes(a, axis1, axis2):
     """Two axes exchanged; a view."""
     a = _n.asarray(a)
+    for axis in (axis1, axis2):
+        if not -a.ndim <= axis < a.ndim:
+            raise _AxisError(f"axis {axis} of an array of shape {a.shape}")
     order = list(range(a.ndim))
     order[axis1], order[axis2] = order[axis2], order[axis1]
     return _n.permute_dims(a, tuple(order))

@@ -14,8 +14,12 @@ import numpy as np
 from . import _native as _n
 from . import _numpy_names as _names
 from ._trees import mapped
+from .exceptions import LinAlgError
 
 _FALLBACKS = collections.Counter()
+
+# How our functions refuse what NumPy's may take: arguments that they do not have, options that they lack, values. NumPy says what is wrong for it, too.
+REFUSALS = (TypeError, NotImplementedError, ValueError, OverflowError)
 
 # Names of NumPy's functions that mean something else here, or take arguments that ours do not.
 _OWN_WAY = {"array_repr", "array_str", "array2string", "save", "savez", "savez_compressed", "savetxt", "copyto", "shape", "ndim", "size"}
@@ -139,8 +143,9 @@ def is_foreign(args):
 
 
 def _fallback(name, function, args, kwargs):
+    result = call_numpy(function, args, kwargs)
     note_fallback(name)
-    return call_numpy(function, args, kwargs)
+    return result
 
 
 def written(result, out):
@@ -195,8 +200,9 @@ def array_function(self, func, types, args, kwargs):
         out = kwargs.pop("out", None)
         try:
             result = ours(*args, **kwargs)
-        except (TypeError, NotImplementedError):
-            # Arguments that only NumPy's function has; a wrong argument is reported by it, too.
+        except REFUSALS as error:
+            if isinstance(error, LinAlgError):
+                raise
             kwargs = kwargs if out is None else {**kwargs, "out": out}
         else:
             return result if out is None else written(result, out)

@@ -14,8 +14,9 @@ import numpy as np
 from . import _native as _n
 from ._forms import form
 from ._protocols import report as listing
-from ._protocols import call_numpy, from_numpy, is_foreign, note_fallback, written
+from ._protocols import REFUSALS, call_numpy, from_numpy, is_foreign, note_fallback, written
 from ._stand_ins import STAND_INS, is_library
+from .exceptions import LinAlgError
 
 # Names that are better left to NumPy: they are no functions of arrays.
 _PLAIN = {
@@ -37,18 +38,21 @@ def _fallback(function, name):
 
 
 def _tried(ours, theirs, name):
-    """Ours; arguments that only NumPy's function takes, and arrays of others, go to it."""
+    """Ours; what it refuses, and arrays of others, go to theirs, which computes it or says what is wrong."""
 
     def call(*args, **kwargs):
         out = kwargs.pop("out", None) if kwargs else None
-        try:
-            if is_foreign(args):
-                raise NotImplementedError
-            result = ours(*args, **kwargs)
-        except (TypeError, NotImplementedError):
-            note_fallback(name, depth=1)
-            return call_numpy(theirs, args, kwargs if out is None else {**kwargs, "out": out})
-        return result if out is None else written(result, out)
+        if not is_foreign(args):
+            try:
+                result = ours(*args, **kwargs)
+            except REFUSALS as error:
+                if isinstance(error, LinAlgError):
+                    raise
+            else:
+                return result if out is None else written(result, out)
+        result = call_numpy(theirs, args, kwargs if out is None else {**kwargs, "out": out})
+        note_fallback(name, depth=1)
+        return result
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = ours.__doc__
