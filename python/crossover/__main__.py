@@ -29,6 +29,8 @@ def main():
             runpy.run_path(given.script, run_name="__main__")
     finally:
         sys.stdout.flush()
+        # The script may have asked for the list itself.
+        xo.install(report=False)
         if not given.quiet:
             report(sys.stderr)
         if seen is not None:

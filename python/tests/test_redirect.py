@@ -232,6 +232,8 @@ def test_installing_lists_at_the_end_what_numpy_did(tmp_path, argument, listed):
     assert ran.stdout == "[0.0, 1.0, 2.0]\n", ran.stderr
     line = f"numpy.unwrap  {tmp_path / 'script_module.py'}:3"
     assert (line in ran.stderr and ran.stderr.count("NumPy or SciPy computed 1 calls") == 1) if listed else ran.stderr == ""
+    ran = subprocess.run([sys.executable, "-m", "crossover", str(script)], capture_output=True, text=True)
+    assert ran.stderr.count("NumPy or SciPy computed 1 calls") == 1, "once, whoever asks for it"
 
 
 def test_settings_are_a_block_of_their_own():
