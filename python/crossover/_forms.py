@@ -140,12 +140,12 @@ class _NumpyLinalg:
         """Least squares; there are residuals where the solution is the only one and not exact."""
         a = _n.asarray(a)
         solution, residuals, rank, values = _linalg.lstsq(a, b, rcond)
-        return solution, _residuals(residuals, rank, a), rank.astype(_n.int32), values
+        return solution, _residuals(residuals, rank, a, residuals.dtype), rank.astype(_n.int32), values
 
 
-def _residuals(found, rank, a):
+def _residuals(found, rank, a, dtype):
     rows, columns = a.shape
-    return found if rows > columns and int(rank) == columns else _n.zeros(0, dtype=found.dtype)
+    return found if rows > columns and int(rank) == columns else _n.zeros(0, dtype=dtype)
 
 
 class _ScipyLinalg:
@@ -161,8 +161,9 @@ class _ScipyLinalg:
 
     @staticmethod
     def det(a, overwrite_a=False, check_finite=True):
-        """The determinant."""
-        return _linalg.det(_square(a, check_finite))
+        """The determinant, in double precision."""
+        a = _square(a, check_finite)
+        return _linalg.det(a.astype(_n.complex128 if a.dtype.kind == "c" else _n.float64))
 
     @staticmethod
     def inv(a, overwrite_a=False, check_finite=True, *, assume_a=None, lower=False):
@@ -193,7 +194,7 @@ class _ScipyLinalg:
         if cond is None:
             cond = float(np.finfo(np.result_type(a.dtype.name, b.dtype.name)).eps)
         solution, residuals, rank, values = _linalg.lstsq(a, b, _scalar(cond))
-        residuals = _residuals(residuals, rank, a)
+        residuals = _residuals(residuals, rank, a, solution.dtype)
         if b.ndim == 1 and residuals.size:
             residuals = _n.reshape(residuals, ())
         return solution, residuals, int(rank), values
@@ -318,9 +319,9 @@ def _alone(workers, plan):
 
 
 def _signal(name, x):
-    x = array(x, (*_EXACT, *_WHOLE, "float16"))
-    if x.dtype.name not in _EXACT:
-        x = x.astype(_n.float32 if x.dtype.kind == "f" else _n.float64)
+    x = array(x, (*_EXACT, *_WHOLE))
+    if x.dtype.kind in "biu":
+        x = x.astype(_n.float64)
     if not x.ndim or not x.size or name in ("rfft", "rfft2", "rfftn", "ihfft") and x.dtype.kind == "c":
         raise lacking(f"{name} of {x.dtype} and shape {x.shape}")
     return x
