@@ -22,6 +22,7 @@ from . import memory as memory
 from . import nn as nn
 from . import random as random
 from . import ray as ray
+from . import signal as signal
 from ._accelerator import attach as _attach_gpu
 from ._dtypes import can_cast, finfo, iinfo, isdtype, result_type
 from ._gpu import gpu

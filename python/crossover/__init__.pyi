@@ -4,7 +4,7 @@ import builtins
 from typing import Any, Iterator
 
 from . import batch as batch, embed as embed, exceptions as exceptions, fft as fft, hrr as hrr, lattice as lattice
-from . import linalg as linalg, memory as memory, nn as nn, par as par, random as random
+from . import linalg as linalg, memory as memory, nn as nn, par as par, random as random, signal as signal
 
 class Array:
     """A lazy n-dimensional array."""
@@ -212,9 +212,11 @@ class Array:
     def __len__(self) -> int: ...
 
 class Config:
-    """Settings for a runtime. Made by `Config.builder()`, used by `xo.init` or as a `with` block."""
+    """Settings for a runtime. Made by `Config.builder()`, used by `xo.init` or as a `with` block, which makes a runtime for its thread."""
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     def __getattr__(self, name: str) -> Any: ...
+    def __enter__(self) -> Runtime: ...
+    def __exit__(self, *why: Any) -> builtins.bool: ...
 
 class Runtime:
     """What computes arrays: its devices, settings, memory and statistics. A `with` block makes it that of this thread."""
@@ -387,8 +389,14 @@ def conj(x: Any, /) -> Array:
 def conjugate(x: Any, /) -> Array:
     """Complex conjugate."""
 
+def convolve(a: Any, v: Any, mode: Any = ...) -> Array:
+    """Convolution of two vectors: 'full', 'same' (as long as the longer one) or 'valid'; `crossover.signal` has more."""
+
 def copysign(x1: Any, x2: Any, /) -> Array:
     """Magnitude of x1 with the sign of x2."""
+
+def correlate(a: Any, v: Any, mode: Any = ...) -> Array:
+    """Correlation of two vectors: 'valid', 'same' or 'full'; `crossover.signal` has more."""
 
 def cos(x: Any, /) -> Array:
     """Cosine of radians."""
@@ -566,7 +574,7 @@ def init(config: Any = ..., **settings: Any) -> Runtime:
 def inner(a: Any, b: Any) -> Array:
     """Sums of products along the last axes."""
 
-def install() -> None:
+def install(report: Any = ...) -> None:
     """From now on, modules of the user's that import NumPy or SciPy get the redirected ones."""
 
 def interp(x: Any, xp: Any, fp: Any) -> Array:

@@ -7,18 +7,7 @@ import runpy
 import sys
 
 import crossover as xo
-
-
-def report(out):
-    """Lists what NumPy did, the most frequent first."""
-    found = sorted(xo.fallbacks().items(), key=lambda item: -item[1])
-    if not found:
-        return
-    print(f"crossover: NumPy or SciPy computed {sum(count for _, count in found)} calls:", file=out)
-    for (name, file, line), count in found[:20]:
-        print(f"  {count:6}  {name}  {file}:{line}", file=out)
-    if len(found) > 20:
-        print(f"  … and {len(found) - 20} other places", file=out)
+from crossover._protocols import report
 
 
 def main():
@@ -33,13 +22,15 @@ def main():
         parser.error(f"there is no script {given.script}")
     sys.argv = [given.script, *given.arguments]
     sys.path[0] = os.path.dirname(os.path.abspath(given.script))
-    xo.install()
+    xo.install(report=False)
     seen = xo.profile(os.path.basename(given.script)) if given.profile else None
     try:
         with seen or contextlib.nullcontext():
             runpy.run_path(given.script, run_name="__main__")
     finally:
         sys.stdout.flush()
+        # The script may have asked for the list itself.
+        xo.install(report=False)
         if not given.quiet:
             report(sys.stderr)
         if seen is not None:

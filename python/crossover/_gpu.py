@@ -200,12 +200,46 @@ class _Globals(dict):
             return default
 
 
-def _rebuilt(function):
-    """The function with redirected modules among its globals and in its imports, and these globals."""
-    names = _Globals(function)
-    made = types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
-    made.__kwdefaults__ = function.__kwdefaults__
-    return made, names
+_EMPTY = object()
+
+
+def _contents(cell):
+    """What a name of an enclosing function means now; `_EMPTY` before it is assigned."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _EMPTY
+
+
+class _Rebuilt:
+    """A function with redirected modules among its globals, in its imports and among the names of the functions around it."""
+
+    def __init__(self, function):
+        self.names, self._function, self._inner = _Globals(function), function, None
+        # By cell, the module or function of NumPy's that is redirected there; `_EMPTY` where nothing is.
+        self._theirs = []
+
+    def begin(self):
+        """The function for a call; made anew when a name of an enclosing function means another module by now."""
+        held = [_contents(cell) for cell in self._function.__closure__ or ()]
+        if self._inner is None or any(map(self._differs, held, self._theirs)):
+            self._inner = self._made(held)
+        self.names.begin(self._inner)
+        return self._inner
+
+    @staticmethod
+    def _differs(now, theirs):
+        return now is not theirs and (theirs is not _EMPTY or _counterpart_of(now) is not None)
+
+    def _made(self, held):
+        function = self._function
+        ours = [_counterpart_of(value) for value in held]
+        self._theirs = [_EMPTY if one is None else value for one, value in zip(ours, held)]
+        # Other names stay the cells that they are, so that assigning to them is seen on both sides.
+        cells = tuple(cell if one is None else types.CellType(one) for cell, one in zip(function.__closure__ or (), ours))
+        made = types.FunctionType(function.__code__, self.names, function.__name__, function.__defaults__, cells or None)
+        made.__kwdefaults__ = function.__kwdefaults__
+        return made
 
 
 def _counterpart_of(value):
@@ -215,7 +249,7 @@ def _counterpart_of(value):
     home = getattr(value, "__module__", None)
     if not callable(value) or isinstance(value, type) or not isinstance(home, str) or home.partition(".")[0] not in ("numpy", "scipy"):
         return None
-    for name in ("numpy", "numpy.linalg", "numpy.fft", "numpy.random", "scipy.special", "scipy.fft", "scipy.linalg", "scipy.ndimage"):
+    for name in ("numpy", "numpy.linalg", "numpy.fft", "numpy.random", "scipy.special", "scipy.fft", "scipy.linalg", "scipy.ndimage", "scipy.signal"):
         module = sys.modules.get(name)
         if module is not None and getattr(module, value.__name__, None) is value:
             return getattr(redirected(module), value.__name__)
@@ -243,12 +277,12 @@ def gpu(function=None, *, device=None):
     def accelerated(*args, **kwargs):
         nonlocal rebuilt
         if rebuilt is None:
-            rebuilt = _rebuilt(function)
-        inner, names = rebuilt
+            rebuilt = _Rebuilt(function)
+        names = rebuilt.names
         call = _Call()
         try:
             args, kwargs = call.inside(args), call.inside(kwargs)
-            names.begin(inner)
+            inner = rebuilt.begin()
             with place or contextlib.nullcontext():
                 try:
                     result = inner(*args, **kwargs)

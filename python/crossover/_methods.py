@@ -85,7 +85,7 @@ def _or_numpys(ours, name):
     def method(self, *args, **kwargs):
         try:
             return ours(self, *args, **kwargs)
-        except TypeError:
+        except (TypeError, NotImplementedError):
             return lacking(self, *args, **kwargs)
 
     method.__name__ = method.__qualname__ = name

@@ -3,7 +3,9 @@
 from operator import index as _index
 
 from . import _native as _n
+from . import signal as _signal
 from ._sets import unique_all as _unique_all
+from .exceptions import AxisError as _AxisError
 
 absolute = _n.abs
 arccos = _n.acos
@@ -75,6 +77,9 @@ def transpose(a, axes=None):
 def swapaxes(a, axis1, axis2):
     """Two axes exchanged; a view."""
     a = _n.asarray(a)
+    for axis in (axis1, axis2):
+        if not -a.ndim <= axis < a.ndim:
+            raise _AxisError(f"axis {axis} of an array of shape {a.shape}")
     order = list(range(a.ndim))
     order[axis1], order[axis2] = order[axis2], order[axis1]
     return _n.permute_dims(a, tuple(order))
@@ -298,6 +303,40 @@ def interp(x, xp, fp):
     value = y0 + (y1 - y0) * ((x - x0) / (x1 - x0))
     value = _n.where(x <= xp[0], fp[0], value)
     return _n.where(x >= xp[-1], fp[-1], value)
+
+
+def _signals(a, v, op):
+    """Two vectors that are not empty, and what becomes of sums of their products: those of truth values are truth values."""
+    a, v = atleast_1d(a), atleast_1d(v)
+    if a.ndim != 1 or v.ndim != 1 or not a.size or not v.size:
+        raise ValueError(f"{op} takes two vectors that are not empty, not arrays of shapes {a.shape} and {v.shape}")
+    if a.dtype.kind == v.dtype.kind == "b":
+        return a.astype(_n.int64), v.astype(_n.int64), lambda sums: sums != 0
+    return a, v, lambda sums: sums
+
+
+def convolve(a, v, mode="full"):
+    """Convolution of two vectors: 'full', 'same' (as long as the longer one) or 'valid'; `crossover.signal` has more.
+
+    >>> xo.convolve(xo.asarray([1, 2, 3]), xo.asarray([1, 1]))
+    array([1, 3, 5, 3])
+    """
+    a, v, made = _signals(a, v, "convolve")
+    return made(_signal.convolve(*((v, a) if a.shape[0] < v.shape[0] else (a, v)), mode))
+
+
+def correlate(a, v, mode="valid"):
+    """Correlation of two vectors: 'valid', 'same' or 'full'; `crossover.signal` has more.
+
+    >>> xo.correlate(xo.asarray([1, 2, 3]), xo.asarray([0, 1]), "full")
+    array([1, 2, 3, 0])
+    """
+    a, v, made = _signals(a, v, "correlate")
+    if a.shape[0] >= v.shape[0]:
+        return made(_signal.correlate(a, v, mode))
+    # The shorter one is moved, which turns the result round.
+    turned = made(_n.flip(_signal.correlate(v, a, mode), 0))
+    return _n.conj(turned) if turned.dtype.kind == "c" else turned
 
 
 __all__ = [name for name in dict(globals()) if not name.startswith("_")]

@@ -6,6 +6,7 @@ fallbacks are counted, with the line that caused them: `crossover.fallbacks()`.
 """
 
 import collections
+import functools
 import sys
 
 import numpy as np
@@ -13,8 +14,12 @@ import numpy as np
 from . import _native as _n
 from . import _numpy_names as _names
 from ._trees import mapped
+from .exceptions import LinAlgError
 
 _FALLBACKS = collections.Counter()
+
+# How our functions refuse what NumPy's may take: arguments that they do not have, options that they lack, values. NumPy says what is wrong for it, too.
+REFUSALS = (TypeError, NotImplementedError, ValueError, OverflowError)
 
 # Names of NumPy's functions that mean something else here, or take arguments that ours do not.
 _OWN_WAY = {"array_repr", "array_str", "array2string", "save", "savez", "savez_compressed", "savetxt", "copyto", "shape", "ndim", "size"}
@@ -38,6 +43,18 @@ def fallbacks():
     return dict(_FALLBACKS)
 
 
+def report(out):
+    """Lists what NumPy did, the most frequent first."""
+    found = sorted(_FALLBACKS.items(), key=lambda item: -item[1])
+    if not found:
+        return
+    print(f"crossover: NumPy or SciPy computed {sum(count for _, count in found)} calls:", file=out)
+    for (name, file, line), count in found[:20]:
+        print(f"  {count:6}  {name}  {file}:{line}", file=out)
+    if len(found) > 20:
+        print(f"  … and {len(found) - 20} other places", file=out)
+
+
 def note_fallback(name, depth=2):
     """Counts a call that NumPy computes, with the caller's line."""
     frame = sys._getframe(depth)
@@ -53,7 +70,8 @@ def to_numpy(value):
 
 
 def _from_numpy(value):
-    is_ours = isinstance(value, np.ndarray) and value.dtype.kind in "biufc" and value.dtype.name != "longdouble"
+    # Classes that derive from NumPy's have a meaning of their own: matrices multiply, masked arrays leave out, memory maps write to files.
+    is_ours = type(value) is np.ndarray and value.dtype.kind in "biufc" and value.dtype.name != "longdouble"
     return _n.asarray(value) if is_ours else value
 
 
@@ -106,9 +124,28 @@ def call_numpy(function, args, kwargs):
     return copies.written(function(*copies.of(args), **copies.of(kwargs)))
 
 
+@functools.lru_cache(256)
+def _foreign_class(kind):
+    if issubclass(kind, (_n.Array, np.memmap, np.generic)) or kind is np.ndarray:
+        return False
+    return issubclass(kind, np.ndarray) or hasattr(kind, "__array_ufunc__") or hasattr(kind, "__array_function__")
+
+
+def is_foreign(args):
+    """Whether there is an array of somebody else's among arguments, such as a masked array or a column of a table, for which NumPy's functions
+    mean something of their own."""
+    for one in args:
+        if type(one) in (list, tuple) and one:
+            one = one[0]
+        if _foreign_class(type(one)):
+            return True
+    return False
+
+
 def _fallback(name, function, args, kwargs):
+    result = call_numpy(function, args, kwargs)
     note_fallback(name)
-    return call_numpy(function, args, kwargs)
+    return result
 
 
 def written(result, out):
@@ -126,12 +163,13 @@ def written(result, out):
 def array_ufunc(self, ufunc, method, *inputs, out=None, **kwargs):
     """`__array_ufunc__`."""
     name = ufunc.__name__
-    if method == "__call__" and not kwargs:
+    foreign = is_foreign(inputs)
+    if method == "__call__" and not kwargs and not foreign:
         ours = getattr(_n, _UFUNCS.get(name, name), None) or getattr(_names, name, None)
         if ours is not None and ufunc.nout == 1:
             result = ours(*inputs)
             return result if out is None else written(result, out)
-    if method == "reduce" and name in _REDUCE and len(inputs) == 1 and set(kwargs) <= {"axis", "dtype", "keepdims"}:
+    if method == "reduce" and not foreign and name in _REDUCE and len(inputs) == 1 and set(kwargs) <= {"axis", "dtype", "keepdims"}:
         given = {key: value for key, value in kwargs.items() if value is not None or key == "axis"}
         given.setdefault("axis", 0)
         result = getattr(_n, _REDUCE[name])(inputs[0], **given)
@@ -146,27 +184,25 @@ def array_ufunc(self, ufunc, method, *inputs, out=None, **kwargs):
 
 def _ours(function):
     """Our function of the same name, if there is one."""
-    from . import fft, linalg
+    from ._forms import form
 
     module, name = function.__module__ or "", function.__name__
     if name in _OWN_WAY:
         return None
-    if module.startswith("numpy.linalg"):
-        return getattr(linalg, name, None)
-    if module.startswith("numpy.fft"):
-        return getattr(fft, name, None)
-    return getattr(sys.modules["crossover"], name, None)
+    home = next((home for home in ("numpy.linalg", "numpy.fft") if module.startswith(home)), "numpy")
+    return getattr(form(home), name, None)
 
 
 def array_function(self, func, types, args, kwargs):
     """`__array_function__`."""
-    ours = _ours(func)
+    ours = None if is_foreign(args) else _ours(func)
     if ours is not None:
         out = kwargs.pop("out", None)
         try:
             result = ours(*args, **kwargs)
-        except TypeError:
-            # Arguments that only NumPy's function has; a wrong argument is reported by it, too.
+        except REFUSALS as error:
+            if isinstance(error, LinAlgError):
+                raise
             kwargs = kwargs if out is None else {**kwargs, "out": out}
         else:
             return result if out is None else written(result, out)

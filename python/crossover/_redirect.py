@@ -4,21 +4,26 @@ A name that the namespace has is ours. Anything else is NumPy's, called on the s
 counted with their line, see `crossover.fallbacks()`.
 """
 
+import atexit
+import builtins
 import sys
 import types
 
 import numpy as np
 
 from . import _native as _n
-from ._protocols import call_numpy, from_numpy, note_fallback, written
+from ._forms import form
+from ._protocols import report as listing
+from ._protocols import REFUSALS, call_numpy, from_numpy, is_foreign, note_fallback, written
+from ._stand_ins import STAND_INS, is_library
+from .exceptions import LinAlgError
 
 # Names that are better left to NumPy: they are no functions of arrays.
 _PLAIN = {
     "errstate", "seterr", "geterr", "set_printoptions", "get_printoptions", "printoptions", "testing", "dtype", "generic", "number",
     "integer", "floating", "inexact", "complexfloating", "signedinteger", "unsignedinteger", "bool", "exceptions", "lib", "version",
-    "__version__", "ufunc", "vectorize", "nditer", "ndindex", "ndenumerate", "s_", "index_exp", "r_", "c_", "ix_", "iterable", "load",
-    "savez", "savez_compressed", "save", "savetxt", "loadtxt", "genfromtxt", "broadcast_shapes", "typing", "ma", "polynomial", "char", "rec",
-    "memmap", "matrix", "poly1d",
+    "__version__", "ufunc", "nditer", "ndindex", "ndenumerate", "s_", "index_exp", "ix_", "iterable", "savez", "savez_compressed", "save",
+    "savetxt", "broadcast_shapes", "typing", "ma", "polynomial", "char", "rec", "matrix", "poly1d",
 }
 
 
@@ -33,16 +38,21 @@ def _fallback(function, name):
 
 
 def _tried(ours, theirs, name):
-    """Ours; arguments that only NumPy's function takes go to it."""
+    """Ours; what it refuses, and arrays of others, go to theirs, which computes it or says what is wrong."""
 
     def call(*args, **kwargs):
         out = kwargs.pop("out", None) if kwargs else None
-        try:
-            result = ours(*args, **kwargs)
-        except TypeError:
-            note_fallback(name, depth=1)
-            return call_numpy(theirs, args, kwargs if out is None else {**kwargs, "out": out})
-        return result if out is None else written(result, out)
+        if not is_foreign(args):
+            try:
+                result = ours(*args, **kwargs)
+            except REFUSALS as error:
+                if isinstance(error, LinAlgError):
+                    raise
+            else:
+                return result if out is None else written(result, out)
+        result = call_numpy(theirs, args, kwargs if out is None else {**kwargs, "out": out})
+        note_fallback(name, depth=1)
+        return result
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = ours.__doc__
@@ -82,6 +92,8 @@ class Redirected(types.ModuleType):
 
     def _found(self, name, theirs):
         full = f"{self._theirs.__name__}.{name}"
+        if full in STAND_INS:
+            return STAND_INS[full](theirs)
         if isinstance(theirs, types.ModuleType):
             return redirected(theirs) or theirs
         ours = getattr(self._ours, name, None)
@@ -112,15 +124,9 @@ def redirected(module):
 
 
 def _counterpart(name):
-    package = sys.modules["crossover"]
-    known = {
-        "numpy": package, "numpy.linalg": package.linalg, "numpy.fft": package.fft, "numpy.random": package.random,
-        "scipy.fft": package.fft, "scipy.linalg": package.linalg, "scipy.special": package,
-    }
-    if name in known:
-        return known[name]
+    found = form(name)
     # Everything of SciPy's that we lack runs there, counted.
-    return types.SimpleNamespace() if name.partition(".")[0] == "scipy" else None
+    return types.SimpleNamespace() if found is None and name.partition(".")[0] == "scipy" else found
 
 
 def redirecting_import(original):
@@ -135,20 +141,21 @@ def redirecting_import(original):
 
 def _is_users(globals):
     """Whether an import stands in a script or module of the user's, not in a library."""
-    name = (globals or {}).get("__name__", "")
-    if name.partition(".")[0] in ("crossover", "numpy", "scipy"):
-        return False
-    file = (globals or {}).get("__file__") or ""
-    return name == "__main__" or bool(file) and "site-packages" not in file and "lib/python" not in file
+    globals = globals or {}
+    return not is_library(globals) and (globals.get("__name__") == "__main__" or bool(globals.get("__file__")))
 
 
-def install():
+def install(report=True):
     """From now on, modules of the user's that import NumPy or SciPy get the redirected ones.
 
-    Libraries go on with NumPy itself. `python -m crossover script.py` does this before it runs the script.
-    """
-    import builtins
+    Libraries go on with NumPy itself. When the program ends, what NumPy or SciPy computed is listed on stderr, as `python -m crossover script.py`
+    does; `report=False` leaves that out, also after an earlier call, and `crossover.fallbacks()` tells it at any time.
 
+    >>> xo.install(report=False)  # doctest: +SKIP
+    """
+    atexit.unregister(_report)
+    if report:
+        atexit.register(_report)
     original = builtins.__import__
     if getattr(original, "_redirects", False):
         return
@@ -159,3 +166,8 @@ def install():
 
     load._redirects = True
     builtins.__import__ = load
+
+
+def _report():
+    sys.stdout.flush()
+    listing(sys.stderr)

@@ -4,16 +4,17 @@ from . import _native
 
 
 class Config:
-    """Settings for a runtime. Made by `Config.builder()`, used by `xo.init` or as a `with` block.
+    """Settings for a runtime. Made by `Config.builder()`, used by `xo.init` or as a `with` block, which makes a runtime for its thread.
 
     >>> config = xo.Config.builder().threads(1).fusion(False).build()
-    >>> with config.runtime():
+    >>> with config:
     ...     float(xo.sum(xo.ones(3)))
     3.0
     """
 
     def __init__(self, **settings):
         self.settings = settings
+        self._entered = []
 
     @staticmethod
     def builder():
@@ -23,6 +24,15 @@ class Config:
     def runtime(self):
         """A runtime with these settings."""
         return _native.build_runtime(self.settings)
+
+    def __enter__(self):
+        """Makes a runtime and gives it, as `with config.runtime() as runtime` does."""
+        runtime = self.runtime()
+        self._entered.append(runtime)
+        return runtime.__enter__()
+
+    def __exit__(self, *why):
+        return self._entered.pop().__exit__(*why)
 
     def __repr__(self):
         return f"Config({', '.join(f'{name}={value!r}' for name, value in self.settings.items())})"

@@ -123,6 +123,8 @@ def pinv(x, /, *, rtol=None):
 
 def qr(x, /, *, mode="reduced"):
     """The orthogonal Q and upper triangular R with A = Q·R; mode 'reduced' or 'complete'."""
+    if mode in ("r", "raw"):
+        raise NotImplementedError(f"mode {mode!r} of numpy.linalg.qr is not one of those here: 'reduced', 'complete'")
     if mode not in ("reduced", "complete"):
         raise ValueError(f"mode is 'reduced' or 'complete', not {mode!r}")
     return QRResult(*(_native.qr(x) if mode == "reduced" else _native.qr_complete(x)))

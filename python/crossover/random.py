@@ -57,7 +57,7 @@ def _or_numpys(method):
     def call(self, *args, **kwargs):
         try:
             return method(self, *args, **kwargs)
-        except TypeError:
+        except (TypeError, NotImplementedError):
             return self._by_numpy(method.__name__, args, kwargs)
 
     return call

@@ -87,6 +87,37 @@ def test_recursion_closures_and_errors_are_the_functions_own():
         wrong(np.ones(3))
 
 
+def test_modules_of_enclosing_functions_are_redirected_too():
+    import numpy
+    from numpy import exp
+    from scipy import special
+
+    count = 0
+
+    @xo.gpu
+    def inside(x):
+        nonlocal count
+        count += 1
+        made = numpy.zeros(3)
+        assert isinstance(made, xo.Array) and isinstance(exp([1.0]), xo.Array) and isinstance(special.erf([1.0]), xo.Array)
+        return x + made
+
+    assert inside(np.ones(3)).tolist() == inside(np.ones(3)).tolist() == [1.0] * 3 and count == 2
+
+    @xo.gpu
+    def later(x):
+        return module.sqrt(x)
+
+    with pytest.raises(NameError):
+        later(4.0)
+    import math as module
+
+    assert later(4.0) == 2.0
+    import numpy as module
+
+    assert later(np.array([4.0])).tolist() == [2.0] and exp(0.0) == 1.0 and numpy is np
+
+
 factor, total, calls = 2, np.zeros(2), 0
 
 

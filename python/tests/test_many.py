@@ -163,3 +163,16 @@ def test_tasks_may_wait_for_tasks():
     with pytest.raises(ZeroDivisionError):
         tasks[3].join()
     assert tasks[4].join() is None
+
+
+def test_numpys_items_have_results_of_numpys(rng):
+    items = [rng.normal(size=n) for n in (3, 3, 4)]
+    found = xo.par_iter(items).gpu_map(lambda x: x * 2).collect()
+    assert all(type(one) is np.ndarray and one.flags.writeable and np.array_equal(one, 2 * item) for one, item in zip(found, items))
+    sums = xo.par_iter(items).gpu_map(lambda x: xo.sum(x)).collect()
+    assert all(isinstance(one, np.float64) and np.isclose(one, item.sum()) for one, item in zip(sums, items))
+    ours = xo.asarray(items[0])
+    mixed = xo.par_iter([ours, items[1], (items[0], ours)]).gpu_map(lambda x, *more: x + 1).collect()
+    assert [type(one) for one in mixed] == [xo.Array, np.ndarray, xo.Array]
+    results, _ = xo.par_iter(items).gpu_map(lambda x: x.reshape((3, 1))).try_collect()
+    assert type(results[0]) is np.ndarray and isinstance(results[2], ValueError)

@@ -269,7 +269,7 @@ def test_batches_are_as_large_as_rows_and_workers_allow():
     assert 0 < xo.ray._room([], 1, 0) and xo.ray._room(nodes, 1, 1) <= 5 * 10**8
 
 
-@pytest.mark.parametrize("module", ["", "linalg", "fft", "random", "memory", "config", "_dtypes", "_sets", "_numpy_names", "_gpu", "_profile", "_kernel", "events", "ray", "par", "_tasks", "batch", "lattice", "_scratch", "embed"])
+@pytest.mark.parametrize("module", ["", "linalg", "fft", "random", "memory", "config", "_dtypes", "_sets", "_numpy_names", "_gpu", "_profile", "_kernel", "events", "ray", "par", "_tasks", "batch", "lattice", "_scratch", "embed", "signal"])
 def test_examples_in_docstrings_hold(module):
     import importlib
 

@@ -9,6 +9,11 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.fft
+import scipy.linalg
+import scipy.ndimage
+import scipy.signal
+import scipy.special
 
 import crossover as xo
 from crossover._redirect import redirected
@@ -16,9 +21,19 @@ from crossover._redirect import redirected
 LINES = [line for line in (pathlib.Path(__file__).parent / "scripts.txt").read_text().splitlines() if line and not line.startswith("#")]
 
 
-def run(line, numpy):
-    """The result of a script, or the exception that ended it."""
-    names = {"np": numpy, "__name__": "script"}
+MODULES = {"np": np, "la": scipy.linalg, "sf": scipy.fft, "ss": scipy.special, "nd": scipy.ndimage, "sg": scipy.signal}
+VALUES = {
+    "P": [[4.0, 2.0, 1.0], [2.0, 5.0, 3.0], [1.0, 3.0, 6.0]], "G": [[1.0, 2.0, -1.0], [0.5, 3.0, 4.0], [2.0, 1.0, 7.0]],
+    "T": [[1.0, 2.0], [0.5, -1.0], [3.0, 1.0], [2.0, 5.0]],
+}
+IMAGE = [[1, 5, 2, 8], [7, 3, 9, 4], [6, 0, 2, 5]]
+
+
+def run(line, module):
+    """The result of a script that finds modules as `module` gives them, or the exception that ended it."""
+    names = {name: module(theirs) for name, theirs in MODULES.items()}
+    names.update({name: names["np"].array(values) for name, values in VALUES.items()})
+    names.update({"I": names["np"].array(IMAGE, dtype=np.int16), "__name__": "script"})
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -45,7 +60,7 @@ def agree(theirs, ours):
 
 @pytest.mark.parametrize("line", LINES)
 def test_lines_of_numpy_code(line):
-    theirs, ours = run(line, np), run(line, redirected(np))
+    theirs, ours = run(line, lambda module: module), run(line, redirected)
     if isinstance(theirs, AttributeError):
         pytest.skip(f"NumPy {np.__version__}: {theirs}")
     if isinstance(theirs, Exception):

@@ -90,14 +90,14 @@ def plain_class(name, thing):
     if "__call__" in vars(thing):
         lines.append("    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...")
     if hasattr(thing, "__enter__"):
-        lines += [f"    def __enter__(self) -> {name}: ...", "    def __exit__(self, *why: Any) -> builtins.bool: ..."]
+        lines += [f"    def __enter__(self) -> {'Runtime' if name == 'Config' else name}: ...", "    def __exit__(self, *why: Any) -> builtins.bool: ..."]
     return "\n".join(lines) + "\n\n"
 
 
 def stub():
     """The stub of the package."""
     text = HEAD + "from . import batch as batch, embed as embed, exceptions as exceptions, fft as fft, hrr as hrr, lattice as lattice\n"
-    text, late = text + "from . import linalg as linalg, memory as memory, nn as nn, par as par, random as random\n\n", ""
+    text, late = text + "from . import linalg as linalg, memory as memory, nn as nn, par as par, random as random, signal as signal\n\n", ""
     text += array()
     for name in sorted(set(dir(xo)) - {"Array"}):
         thing = getattr(xo, name)

@@ -2,6 +2,7 @@
 
 use crossover::{Array, DType, Number, Padding};
 use pyo3::{
+    exceptions::PyNotImplementedError,
     prelude::*,
     types::{PyList, PyTuple},
 };
@@ -230,6 +231,12 @@ fn pad(x: Arr, pad_width: &Bound<'_, PyAny>, mode: &str, constant_values: Arg) -
         ("reflect", _) => Padding::Reflect,
         ("symmetric", _) => Padding::Symmetric,
         ("wrap", _) => Padding::Wrap,
+        // NumPy's, which it computes where its code is redirected.
+        ("empty" | "linear_ramp" | "maximum" | "mean" | "median" | "minimum", _) => {
+            return Err(PyNotImplementedError::new_err(format!(
+                "mode {mode:?} of numpy.pad is not one of those here: constant, edge, reflect, symmetric, wrap"
+            )));
+        }
         (other, _) => {
             return Err(value_error(format!(
                 "mode {other:?} is not one of constant, edge, reflect, symmetric, wrap"

@@ -10,6 +10,7 @@ mod nn;
 mod random;
 pub mod reduction;
 mod searching;
+mod signal;
 
 use pyo3::prelude::*;
 
@@ -24,5 +25,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     nn::register(module)?;
     random::register(module)?;
     reduction::register(module)?;
-    searching::register(module)
+    searching::register(module)?;
+    signal::register(module)
 }
