@@ -5,7 +5,7 @@ from numpy.linalg import LinAlgError as _LinAlgError
 try:
     from numpy.exceptions import AxisError as _AxisError
 except ImportError:  # before NumPy 1.25
-    from numpy import AxisError as _AxisError
+    from numpy import AxisError as _AxisError  # type: ignore[attr-defined,no-redef,unused-ignore]
 
 
 class AxisError(_AxisError):

@@ -60,17 +60,19 @@ def ahead(function: Callable, items: Iterator, workers: Optional[int] = None) ->
     """A function of each item, on threads that compute where this one does, in order. Few more items are begun than results are taken; those
     before one that raises are given first, and those that have not begun when nobody takes results any more are left out."""
     threads = workers or min(32, (os.cpu_count() or 1) + 4)
-    begun, failure = deque(), None
+    begun: deque = deque()
+    failure: Optional[Exception] = None
+    left: Optional[Iterator] = items
     pool = ThreadPoolExecutor(threads, initializer=Carried().__enter__)
     try:
         while True:
-            while items is not None and len(begun) < _AHEAD * threads:
+            while left is not None and len(begun) < _AHEAD * threads:
                 try:
-                    begun.append(pool.submit(function, next(items)))
+                    begun.append(pool.submit(function, next(left)))
                 except StopIteration:
-                    items = None
+                    left = None
                 except Exception as error:  # noqa: BLE001 - it is raised where its item would be
-                    items, failure = None, error
+                    left, failure = None, error
             if not begun:
                 break
             yield begun.popleft().result()
