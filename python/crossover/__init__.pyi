@@ -84,13 +84,13 @@ class Array:
         """Whether all elements over axes are true."""
     def any(self, /, axis: Any = ..., *, keepdims: Any = ...) -> Array:
         """Whether any element over axes is true."""
-    def argmax(self, *args: Any, **kwargs: Any) -> Array:
+    def argmax(self, /, axis: Any = ..., *, keepdims: Any = ...) -> Array:
         """Index of the first largest element along an axis, or of all elements."""
-    def argmin(self, *args: Any, **kwargs: Any) -> Array:
+    def argmin(self, /, axis: Any = ..., *, keepdims: Any = ...) -> Array:
         """Index of the first smallest element along an axis, or of all elements."""
     def argpartition(self, *args: Any, **kwargs: Any) -> Array:
         """NumPy's `argpartition`, computed by it."""
-    def argsort(self, *args: Any, **kwargs: Any) -> Array:
+    def argsort(self, /, axis: Any = ..., *, descending: Any = ..., stable: Any = ...) -> Array:
         """The indices that sort an axis; equal elements keep their order."""
     def astype(self, /, dtype: Any, order: Any = ..., casting: Any = ..., subok: Any = ..., copy: Any = ...) -> Array:
         """The array in another dtype. What only NumPy does, it does: other orders and rules of casting, and dtypes that are none of ours."""
@@ -98,19 +98,19 @@ class Array:
         """NumPy's `byteswap`, computed by it."""
     def choose(self, *args: Any, **kwargs: Any) -> Array:
         """NumPy's `choose`, computed by it."""
-    def clip(self, *args: Any, **kwargs: Any) -> Array:
+    def clip(self, /, min: Any = ..., max: Any = ...) -> Array:
         """Each element, but at least `min` and at most `max`."""
     def compress(self, *args: Any, **kwargs: Any) -> Array:
         """NumPy's `compress`, computed by it."""
-    def conj(self, *args: Any, **kwargs: Any) -> Array:
+    def conj(self, /) -> Array:
         """Complex conjugate."""
-    def conjugate(self, *args: Any, **kwargs: Any) -> Array:
+    def conjugate(self, /) -> Array:
         """Complex conjugate."""
     def copy(self, /) -> Array:
         """The same elements in an array of its own."""
-    def cumprod(self, *args: Any, **kwargs: Any) -> Array:
+    def cumprod(self, axis: Any = ..., dtype: Any = ...) -> Array:
         """Running product along an axis, or of all elements."""
-    def cumsum(self, *args: Any, **kwargs: Any) -> Array:
+    def cumsum(self, axis: Any = ..., dtype: Any = ...) -> Array:
         """Running sum along an axis, or of all elements."""
     def diagonal(self, offset: Any = ...) -> Array:
         """The diagonal of the first two axes."""
@@ -136,7 +136,7 @@ class Array:
         """Mean of elements over axes."""
     def min(self, /, axis: Any = ..., *, keepdims: Any = ...) -> Array:
         """Smallest element over axes."""
-    def nonzero(self, *args: Any, **kwargs: Any) -> tuple[Array, ...]:
+    def nonzero(self, /) -> tuple[Array, ...]:
         """Indices of the elements that are not zero: one array per axis."""
     def numpy(self) -> Any:
         """A `numpy.ndarray` of its own with the same elements."""
@@ -144,31 +144,31 @@ class Array:
         """NumPy's `partition`, computed by it."""
     def prod(self, /, axis: Any = ..., dtype: Any = ..., *, keepdims: Any = ...) -> Array:
         """Product of elements over axes."""
-    def ptp(self, *args: Any, **kwargs: Any) -> Array:
+    def ptp(self, axis: Any = ...) -> Array:
         """Largest less smallest element."""
     def put(self, *args: Any, **kwargs: Any) -> None:
         """NumPy's `put`, computed by it."""
     def ravel(self) -> Array:
         """All elements along one axis; a view where possible."""
-    def repeat(self, *args: Any, **kwargs: Any) -> Array:
+    def repeat(self, repeats: Any, /, axis: Any = ...) -> Array:
         """Each entry several times in a row: as often as a number, or an array with one count per entry, says."""
     def reshape(self, /, *shape: Any) -> Array:
         """The same elements in another shape, in which one length may be -1; a view where possible."""
-    def round(self, *args: Any, **kwargs: Any) -> Array:
+    def round(self, /, decimals: Any = ...) -> Array:
         """Nearest whole number, ties to even; with `decimals`, nearest multiple of that power of ten."""
-    def searchsorted(self, *args: Any, **kwargs: Any) -> Array:
+    def searchsorted(self, x2: Any, /, side: Any = ..., sorter: Any = ...) -> Array:
         """Where values belong in an array with one axis that is sorted, or that `sorter` sorts."""
     def sort(self, axis: Any = ...) -> None:
         """Puts the elements in order along an axis, in place."""
-    def squeeze(self, *args: Any, **kwargs: Any) -> Array:
+    def squeeze(self, /, axis: Any = ...) -> Array:
         """The array without axes of length 1: those named, or all; a view."""
     def std(self, /, axis: Any = ..., *, ddof: Any = ..., keepdims: Any = ...) -> Array:
         """Standard deviation over axes."""
     def sum(self, /, axis: Any = ..., dtype: Any = ..., *, keepdims: Any = ...) -> Array:
         """Sum of elements over axes."""
-    def swapaxes(self, *args: Any, **kwargs: Any) -> Array:
+    def swapaxes(self, axis1: Any, axis2: Any) -> Array:
         """Two axes exchanged; a view."""
-    def take(self, *args: Any, **kwargs: Any) -> Array:
+    def take(self, indices: Any, /, axis: Any = ...) -> Array:
         """Entries along an axis, by their indices."""
     def to_device(self, device: Any, /, *, stream: Any = ...) -> Array:
         """The array on a device."""
@@ -178,7 +178,7 @@ class Array:
         """NumPy's `tofile`, computed by it."""
     def tolist(self, /) -> Any:
         """The elements as Python numbers in nested lists; a number for an array without axes."""
-    def trace(self, *args: Any, **kwargs: Any) -> Array:
+    def trace(self, offset: Any = ...) -> Array:
         """Sum of the diagonal of the first two axes."""
     def transpose(self, *axes: Any) -> Array:
         """Axes in another order, or reversed; a view."""

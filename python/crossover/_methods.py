@@ -1,5 +1,7 @@
 """The methods of NumPy's arrays that are made of functions of the namespace, and those that NumPy itself computes."""
 
+import inspect
+
 import numpy as np
 
 from . import _native as _n
@@ -88,7 +90,14 @@ def _function(function, name):
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = function.__doc__
+    method.__signature__ = _as_method(inspect.signature(function))
     return method
+
+
+def _as_method(signature):
+    """The arguments of a function whose first is the array, as its method has them."""
+    first, *others = signature.parameters.values()
+    return signature.replace(parameters=[first.replace(name="self"), *others])
 
 
 def _in_place(native, forward):

@@ -146,6 +146,8 @@ def install():
     """From now on, modules of the user's that import NumPy or SciPy get the redirected ones.
 
     Libraries go on with NumPy itself. `python -m crossover script.py` does this before it runs the script.
+
+    >>> xo.install()  # doctest: +SKIP
     """
     import builtins
 

@@ -4,7 +4,7 @@ from . import _native
 
 
 class Config:
-    """Settings for a runtime. Made by `Config.builder()`, used by `xo.init` or as a `with` block.
+    """Settings for a runtime. Made by `Config.builder()`, used by `xo.init`, or by `runtime()` in a `with` block.
 
     >>> config = xo.Config.builder().threads(1).fusion(False).build()
     >>> with config.runtime():
@@ -17,11 +17,19 @@ class Config:
 
     @staticmethod
     def builder():
-        """An empty list of settings, to which methods add."""
+        """An empty list of settings, to which methods add.
+
+        >>> xo.Config.builder().threads(2).build()
+        Config(threads=2)
+        """
         return ConfigBuilder()
 
     def runtime(self):
-        """A runtime with these settings."""
+        """A runtime with these settings.
+
+        >>> xo.Config.builder().gpu(False).build().runtime().device_count
+        0
+        """
         return _native.build_runtime(self.settings)
 
     def __repr__(self):
@@ -39,7 +47,11 @@ def _setting(name, text):
 
 
 class ConfigBuilder:
-    """Settings, one method each; `build` makes the `Config`."""
+    """Settings, one method each; `build` makes the `Config`.
+
+    >>> xo.Config.builder().threads(2).deterministic(True).build()
+    Config(threads=2, deterministic=True)
+    """
 
     def __init__(self):
         self.settings = {}
@@ -66,8 +78,9 @@ class ConfigBuilder:
 def init(config=None, **settings):
     """Makes the runtime of all threads: from a `Config`, or from settings by name. Returns it.
 
-    >>> xo.init(threads=1)
-    <crossover.Runtime: cpu, 0 accelerators>
+    >>> runtime = xo.init(threads=1)
+    >>> [value for name, value, origin in runtime.settings() if name == "threads"]
+    ['1']
     """
     if config is not None and settings:
         raise TypeError("init takes a Config or settings by name, not both")

@@ -5,7 +5,7 @@ from typing import Any
 from . import Runtime
 
 class Config:
-    """Settings for a runtime. Made by `Config.builder()`, used by `xo.init` or as a `with` block."""
+    """Settings for a runtime. Made by `Config.builder()`, used by `xo.init`, or by `runtime()` in a `with` block."""
     settings: dict[str, Any]
     def __init__(self, **settings: Any) -> None: ...
     @staticmethod

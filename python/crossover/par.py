@@ -331,5 +331,9 @@ class _Run:
 
 
 def par_iter(items: Iterable, workers: Optional[int] = None) -> ParIter:
-    """Items for several threads; see `crossover.par`."""
+    """Items for several threads; see `crossover.par`.
+
+    >>> xo.par_iter([1, 2, 3]).map(lambda n: n * n).collect()
+    [1, 4, 9]
+    """
     return ParIter(lambda most: iter(items), workers)
