@@ -14,7 +14,6 @@ import crossover as xo
 NO_EXAMPLE = {
     "hrr.Exact": "what `inverse_exact` gives, whose example reads it",
     "hrr.Factors": "what `factor` gives, whose example reads it",
-    "nn.Layer": "what functions of the module make, whose examples call it",
     "par.Failure": "what a policy of `par_iter` leaves in the place of a result",
     "par.GpuMap": "what `gpu_map` gives, whose example collects it",
     "embed.Table": "it is a file",

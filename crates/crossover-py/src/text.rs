@@ -18,6 +18,10 @@ fn pair(tokens: Tokens) -> (PyArray, PyArray) {
 }
 
 /// Texts to tokens and back, by `tokenizer.json`.
+///
+/// >>> tokenizer = xo.embed.Tokenizer.train(["one fish", "two fish"], 280)
+/// >>> tokenizer.decode(tokenizer.encode("red fish"))
+/// 'red fish'
 #[pyclass(frozen, name = "Tokenizer", module = "crossover.embed")]
 pub struct PyTokenizer(Tokenizer);
 
