@@ -33,7 +33,12 @@ __all__ = ["Failure", "GpuMap", "ParIter", "Scope", "Task", "par_iter", "scope",
 
 
 class Failure:
-    """An item without a result: its exception, or `None` if it was skipped because another had failed."""
+    """An item without a result: its exception, or `None` if it was skipped because another had failed.
+
+    >>> results, told = xo.par_iter([1, 0]).run(lambda n: 1 // n, policy="continue")
+    >>> results[0], type(results[1].error).__name__
+    (1, 'ZeroDivisionError')
+    """
 
     def __init__(self, error: Optional[Exception]) -> None:
         self.error = error
@@ -250,7 +255,12 @@ class ParIter:
 
 
 class GpuMap(ParIter):
-    """Results of a function of arrays; made by `ParIter.gpu_map`. An iterator ends with the exception of the first item that failed."""
+    """Results of a function of arrays; made by `ParIter.gpu_map`. An iterator ends with the exception of the first item that failed.
+
+    >>> mapped = xo.par_iter([xo.ones(2), xo.zeros(2)]).gpu_map(xo.sum)
+    >>> isinstance(mapped, xo.par.GpuMap), mapped.collect()
+    (True, [array(2.), array(0.)])
+    """
 
     def __init__(self, items, workers, function, max_batch_size, to_host):
         if max_batch_size is not None and max_batch_size < 0:

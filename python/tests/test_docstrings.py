@@ -14,10 +14,6 @@ import crossover as xo
 NO_EXAMPLE = {
     "hrr.Exact": "what `inverse_exact` gives, whose example reads it",
     "hrr.Factors": "what `factor` gives, whose example reads it",
-    "par.Failure": "what a policy of `par_iter` leaves in the place of a result",
-    "par.GpuMap": "what `gpu_map` gives, whose example collects it",
-    "embed.Table": "it is a file",
-    "embed.TextEmbedder": "it joins two classes that have examples",
 }
 # Classes of which each method has an example; in others the class has one for all of them.
 EACH_METHOD = {"Array", "__array_namespace_info__", "dtype", "Runtime", "random.Generator", "random.Key"}
@@ -37,7 +33,7 @@ def public():
         for name in dir(xo) if module is xo else getattr(module, "__all__", own):
             thing = getattr(module, name)
             is_ours = not name.startswith("_") or name.startswith("__array_namespace")
-            if is_ours and callable(thing) and not isinstance(thing, xo.dtype) and thing is not inspect.Parameter:
+            if is_ours and callable(thing) and not isinstance(thing, xo.dtype):
                 yield f"{prefix}.{name}".lstrip("."), thing
 
 

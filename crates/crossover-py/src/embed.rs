@@ -307,6 +307,13 @@ impl PyEmbedder {
 }
 
 /// Rows in a file, with checksums and a cache of those in use.
+///
+/// >>> import os, tempfile
+/// >>> path = os.path.join(tempfile.mkdtemp(), "rows")
+/// >>> xo.embed.Table.write(path, [xo.reshape(xo.arange(6.0), (3, 2))])
+/// >>> xo.embed.Table(path).lookup(xo.asarray([2, 0]))
+/// array([[4., 5.],
+///        [0., 1.]])
 #[pyclass(frozen, name = "Table", module = "crossover.embed")]
 pub struct PyTable(Table);
 
