@@ -1,61 +1,96 @@
 """Written by python/tools/stubs.py."""
 
 import builtins
-from typing import Any, Iterator
+from typing import Any, Iterator, final
 
-from . import batch as batch, embed as embed, exceptions as exceptions, fft as fft, hrr as hrr, lattice as lattice
-from . import linalg as linalg, memory as memory, nn as nn, par as par, random as random, signal as signal
+from typing_extensions import Self
 
+from . import batch as batch
+from . import config as config
+from . import embed as embed
+from . import events as events
+from . import exceptions as exceptions
+from . import fft as fft
+from . import hrr as hrr
+from . import lattice as lattice
+from . import linalg as linalg
+from . import memory as memory
+from . import nn as nn
+from . import par as par
+from . import random as random
+from . import ray as ray
+from ._accelerator import Accelerators as _Accelerators
+from ._native import PressureWatch as _PressureWatch
+from ._sets import UniqueAllResult as _UniqueAllResult, UniqueCountsResult as _UniqueCountsResult, UniqueInverseResult as _UniqueInverseResult
+from .config import Config as Config, explain as explain, init as init
+from .par import par_iter as par_iter
+
+@final
 class Array:
     """A lazy n-dimensional array."""
 
     @property
-    def dtype(self) -> _dtype:
-        """Data type of the elements."""
+    def T(self) -> Array:
+        """The array with its axes in reverse order; a view."""
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Lengths of the axes."""
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-    @property
-    def itemsize(self) -> int:
-        """Bytes of one element."""
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all elements."""
+    def base(self) -> Array | None:
+        """The array whose elements this one shows, or None if they are its own. Another object for the same elements than the one it was taken from."""
     @property
     def device(self) -> _device:
         """Where the elements are. What is not computed yet is computed first if the machine has a GPU."""
     @property
-    def T(self) -> Array:
-        """The array with its axes in reverse order; a view."""
+    def dtype(self) -> _dtype:
+        """Data type of the elements."""
+    @property
+    def flags(self) -> Any:
+        """How an array lies in memory: NumPy's `flags`, by attribute or key. Arrays can be written."""
+    @property
+    def flat(self) -> Any:
+        """All elements in row-major order, to be read and written one by one: NumPy's `flat`."""
+    @flat.setter
+    def flat(self, value: Any) -> None: ...
+    @property
+    def imag(self) -> Array:
+        """The imaginary part."""
+    @imag.setter
+    def imag(self, value: Any) -> None: ...
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
     @property
     def mT(self) -> Array:
         """The last two axes exchanged; a view."""
     @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+    @property
     def real(self) -> Array:
         """The real part."""
+    @real.setter
+    def real(self, value: Any) -> None: ...
     @property
-    def imag(self) -> Array:
-        """The imaginary part."""
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
     @property
-    def base(self) -> Array | None:
-        """The array whose elements this one shows, or None if they are its own. Another object for the same elements than the one it was taken from."""
+    def size(self) -> int:
+        """Number of elements."""
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one element to the next along each axis."""
     def all(self, /, axis: Any = ..., *, keepdims: Any = ...) -> Array:
         """Whether all elements over axes are true."""
     def any(self, /, axis: Any = ..., *, keepdims: Any = ...) -> Array:
         """Whether any element over axes is true."""
-    def argmax(self, *args: Any, **kwargs: Any) -> Array:
+    def argmax(self, /, axis: Any = ..., *, keepdims: Any = ...) -> Array:
         """Index of the first largest element along an axis, or of all elements."""
-    def argmin(self, *args: Any, **kwargs: Any) -> Array:
+    def argmin(self, /, axis: Any = ..., *, keepdims: Any = ...) -> Array:
         """Index of the first smallest element along an axis, or of all elements."""
     def argpartition(self, *args: Any, **kwargs: Any) -> Array:
         """NumPy's `argpartition`, computed by it."""
-    def argsort(self, *args: Any, **kwargs: Any) -> Array:
+    def argsort(self, /, axis: Any = ..., *, descending: Any = ..., stable: Any = ...) -> Array:
         """The indices that sort an axis; equal elements keep their order."""
     def astype(self, /, dtype: Any, order: Any = ..., casting: Any = ..., subok: Any = ..., copy: Any = ...) -> Array:
         """The array in another dtype. What only NumPy does, it does: other orders and rules of casting, and dtypes that are none of ours."""
@@ -63,27 +98,27 @@ class Array:
         """NumPy's `byteswap`, computed by it."""
     def choose(self, *args: Any, **kwargs: Any) -> Array:
         """NumPy's `choose`, computed by it."""
-    def clip(self, *args: Any, **kwargs: Any) -> Array:
+    def clip(self, /, min: Any = ..., max: Any = ...) -> Array:
         """Each element, but at least `min` and at most `max`."""
     def compress(self, *args: Any, **kwargs: Any) -> Array:
         """NumPy's `compress`, computed by it."""
-    def conj(self, *args: Any, **kwargs: Any) -> Array:
+    def conj(self, /) -> Array:
         """Complex conjugate."""
-    def conjugate(self, *args: Any, **kwargs: Any) -> Array:
+    def conjugate(self, /) -> Array:
         """Complex conjugate."""
     def copy(self, /) -> Array:
         """The same elements in an array of its own."""
-    def cumprod(self, *args: Any, **kwargs: Any) -> Array:
+    def cumprod(self, axis: Any = ..., dtype: Any = ...) -> Array:
         """Running product along an axis, or of all elements."""
-    def cumsum(self, *args: Any, **kwargs: Any) -> Array:
+    def cumsum(self, axis: Any = ..., dtype: Any = ...) -> Array:
         """Running sum along an axis, or of all elements."""
-    def diagonal(self, *args: Any, **kwargs: Any) -> Array:
-        """"""
+    def diagonal(self, offset: Any = ...) -> Array:
+        """The diagonal of the first two axes."""
     def dot(self, b: Any) -> Array:
         """NumPy's product."""
-    def dump(self, *args: Any, **kwargs: Any) -> Array:
+    def dump(self, *args: Any, **kwargs: Any) -> None:
         """NumPy's `dump`, computed by it."""
-    def dumps(self, *args: Any, **kwargs: Any) -> Array:
+    def dumps(self, *args: Any, **kwargs: Any) -> bytes:
         """NumPy's `dumps`, computed by it."""
     def eval(self, /) -> Array:
         """Computes the array now and returns it."""
@@ -101,49 +136,49 @@ class Array:
         """Mean of elements over axes."""
     def min(self, /, axis: Any = ..., *, keepdims: Any = ...) -> Array:
         """Smallest element over axes."""
-    def nonzero(self, *args: Any, **kwargs: Any) -> tuple[Array, ...]:
+    def nonzero(self, /) -> tuple[Array, ...]:
         """Indices of the elements that are not zero: one array per axis."""
     def numpy(self) -> Any:
         """A `numpy.ndarray` of its own with the same elements."""
-    def partition(self, *args: Any, **kwargs: Any) -> Array:
+    def partition(self, *args: Any, **kwargs: Any) -> None:
         """NumPy's `partition`, computed by it."""
     def prod(self, /, axis: Any = ..., dtype: Any = ..., *, keepdims: Any = ...) -> Array:
         """Product of elements over axes."""
-    def ptp(self, *args: Any, **kwargs: Any) -> Array:
+    def ptp(self, axis: Any = ...) -> Array:
         """Largest less smallest element."""
-    def put(self, *args: Any, **kwargs: Any) -> Array:
+    def put(self, *args: Any, **kwargs: Any) -> None:
         """NumPy's `put`, computed by it."""
     def ravel(self) -> Array:
         """All elements along one axis; a view where possible."""
-    def repeat(self, *args: Any, **kwargs: Any) -> Array:
+    def repeat(self, repeats: Any, /, axis: Any = ...) -> Array:
         """Each entry several times in a row: as often as a number, or an array with one count per entry, says."""
     def reshape(self, /, *shape: Any) -> Array:
         """The same elements in another shape, in which one length may be -1; a view where possible."""
-    def round(self, *args: Any, **kwargs: Any) -> Array:
+    def round(self, /, decimals: Any = ...) -> Array:
         """Nearest whole number, ties to even; with `decimals`, nearest multiple of that power of ten."""
-    def searchsorted(self, *args: Any, **kwargs: Any) -> Array:
+    def searchsorted(self, x2: Any, /, side: Any = ..., sorter: Any = ...) -> Array:
         """Where values belong in an array with one axis that is sorted, or that `sorter` sorts."""
     def sort(self, axis: Any = ...) -> None:
         """Puts the elements in order along an axis, in place."""
-    def squeeze(self, *args: Any, **kwargs: Any) -> Array:
+    def squeeze(self, /, axis: Any = ...) -> Array:
         """The array without axes of length 1: those named, or all; a view."""
     def std(self, /, axis: Any = ..., *, ddof: Any = ..., keepdims: Any = ...) -> Array:
         """Standard deviation over axes."""
     def sum(self, /, axis: Any = ..., dtype: Any = ..., *, keepdims: Any = ...) -> Array:
         """Sum of elements over axes."""
-    def swapaxes(self, *args: Any, **kwargs: Any) -> Array:
+    def swapaxes(self, axis1: Any, axis2: Any) -> Array:
         """Two axes exchanged; a view."""
-    def take(self, *args: Any, **kwargs: Any) -> Array:
+    def take(self, indices: Any, /, axis: Any = ...) -> Array:
         """Entries along an axis, by their indices."""
     def to_device(self, device: Any, /, *, stream: Any = ...) -> Array:
         """The array on a device."""
     def tobytes(self, /) -> bytes:
         """The elements in row-major order as bytes."""
-    def tofile(self, *args: Any, **kwargs: Any) -> Array:
+    def tofile(self, *args: Any, **kwargs: Any) -> None:
         """NumPy's `tofile`, computed by it."""
     def tolist(self, /) -> Any:
         """The elements as Python numbers in nested lists; a number for an array without axes."""
-    def trace(self, *args: Any, **kwargs: Any) -> Array:
+    def trace(self, offset: Any = ...) -> Array:
         """Sum of the diagonal of the first two axes."""
     def transpose(self, *axes: Any) -> Array:
         """Axes in another order, or reversed; a view."""
@@ -169,9 +204,9 @@ class Array:
     def __mod__(self, other: Any, /) -> Array: ...
     def __rmod__(self, other: Any, /) -> Array: ...
     def __imod__(self, other: Any, /) -> Array: ...
-    def __pow__(self, other: Any, /) -> Array: ...
-    def __rpow__(self, other: Any, /) -> Array: ...
-    def __ipow__(self, other: Any, /) -> Array: ...
+    def __pow__(self, other: Any, modulo: None = ..., /) -> Array: ...
+    def __rpow__(self, other: Any, modulo: None = ..., /) -> Array: ...
+    def __ipow__(self, other: Any, /) -> Array: ...  # type: ignore[misc]
     def __matmul__(self, other: Any, /) -> Array: ...
     def __rmatmul__(self, other: Any, /) -> Array: ...
     def __imatmul__(self, other: Any, /) -> Array: ...
@@ -190,6 +225,8 @@ class Array:
     def __rshift__(self, other: Any, /) -> Array: ...
     def __rrshift__(self, other: Any, /) -> Array: ...
     def __irshift__(self, other: Any, /) -> Array: ...
+    def __divmod__(self, other: Any, /) -> tuple[Array, Array]: ...
+    def __rdivmod__(self, other: Any, /) -> tuple[Array, Array]: ...
     def __lt__(self, other: Any, /) -> Array: ...
     def __le__(self, other: Any, /) -> Array: ...
     def __gt__(self, other: Any, /) -> Array: ...
@@ -200,35 +237,77 @@ class Array:
     def __pos__(self) -> Array: ...
     def __abs__(self) -> Array: ...
     def __invert__(self) -> Array: ...
+    def __repr__(self, /) -> str: ...
+    def __str__(self, /) -> str: ...
+    def __format__(self, spec: Any) -> str: ...
+    def _repr_html_(self) -> str: ...
+    def __hash__(self, /) -> int: ...
+    def __bool__(self, /) -> builtins.bool: ...
+    def __float__(self, /) -> float: ...
+    def __complex__(self, /) -> complex: ...
+    def __int__(self, /) -> int: ...
+    def __index__(self, /) -> int: ...
+    def __round__(self, digits: Any = ...) -> Any: ...
+    def __len__(self, /) -> int: ...
+    def __iter__(self, /) -> Iterator[Array]: ...
+    def __contains__(self, key: Any, /) -> builtins.bool: ...
     def __getitem__(self, key: Any, /) -> Array: ...
     def __setitem__(self, key: Any, value: Any, /) -> None: ...
-    def __bool__(self) -> builtins.bool: ...
-    def __complex__(self) -> complex: ...
-    def __contains__(self, value: Any, /) -> builtins.bool: ...
-    def __float__(self) -> float: ...
-    def __index__(self) -> int: ...
-    def __int__(self) -> int: ...
-    def __iter__(self) -> Iterator[Array]: ...
-    def __len__(self) -> int: ...
+    def __copy__(self, /) -> Array: ...
+    def __deepcopy__(self, /, _memo: Any) -> Array: ...
+    def __reduce__(self, /) -> tuple[Any, ...]: ...
+    def __array__(self, /, dtype: Any = ..., copy: Any = ...) -> Any: ...
+    def __dlpack__(self, /, *, stream: Any = ..., max_version: Any = ..., dl_device: Any = ..., copy: Any = ...) -> Any: ...
+    def __dlpack_device__(self, /) -> tuple[int, int]: ...
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+    def __array_namespace__(self, /, *, api_version: Any = ...) -> Any: ...
+    def __array_ufunc__(self, ufunc: Any, method: Any, *inputs: Any, out: Any = ..., **kwargs: Any) -> Any: ...
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any: ...
 
-class Config:
-    """Settings for a runtime. Made by `Config.builder()`, used by `xo.init` or as a `with` block, which makes a runtime for its thread."""
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    def __getattr__(self, name: str) -> Any: ...
-    def __enter__(self) -> Runtime: ...
-    def __exit__(self, *why: Any) -> builtins.bool: ...
-
+@final
 class Runtime:
     """What computes arrays: its devices, settings, memory and statistics. A `with` block makes it that of this thread."""
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    def __getattr__(self, name: str) -> Any: ...
+    @property
+    def backend(self) -> str:
+        """What computes beside the host: 'cuda', or 'cpu' where there is no accelerator."""
+    def can_allocate(self, /, nbytes: Any, device: Any = ...) -> builtins.bool:
+        """Whether an array of so many bytes could be made on a device now."""
+    @property
+    def device_count(self) -> int:
+        """How many accelerators there are."""
+    @property
+    def gpu(self) -> _Accelerators | None:
+        """The GPUs of the runtime; None where it has none."""
+    def is_available(self, /, device: Any) -> builtins.bool:
+        """Whether a device can be used."""
+    def memory_stats(self, /) -> dict[str, dict[str, Any]]:
+        """For each device in use: bytes live, peak, cached, free, budget and total, the share used and the level of pressure."""
+    def on_pressure(self, /, callback: Any) -> _PressureWatch:
+        """Calls `callback(device, event)` whenever the memory of a GPU gets near the end of its budget or away from it, until the watch is"""
+    def settings(self, /) -> list[tuple[str, str, str]]:
+        """The settings in effect: name, value and who set it."""
+    def stats(self, /) -> dict[str, int]:
+        """Kernels launched, copies, fallbacks, since the runtime was made."""
+    def trim(self, /) -> None:
+        """Gives memory back that arrays have freed and that is kept for the next ones."""
+    def utilization(self, /) -> dict[str, Any]:
+        """How busy the machine is: `cpu`, the share of all cores that worked since the last call, for whatever program; `process`, how many worked"""
     def __enter__(self) -> Runtime: ...
     def __exit__(self, *why: Any) -> builtins.bool: ...
 
 class __array_namespace_info__:
     """Capabilities, devices and dtypes of the namespace."""
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    def __getattr__(self, name: str) -> Any: ...
+    def capabilities(self) -> dict[str, Any]:
+        """What the standard leaves open: shapes may depend on data, masks may be indices, and there may be 64 axes."""
+    def default_device(self) -> _device:
+        """Where arrays are unless a device is asked for."""
+    def default_dtypes(self, *, device: Any = ...) -> dict[str, _dtype]:
+        """Dtypes of arrays that are made without one."""
+    def devices(self) -> list[_device]:
+        """All devices."""
+    def dtypes(self, *, device: Any = ..., kind: Any = ...) -> dict[str, _dtype]:
+        """All dtypes of the standard, or those of a kind."""
 
 def abs(x: Any, /) -> Array:
     """Magnitude of each element."""
@@ -389,14 +468,8 @@ def conj(x: Any, /) -> Array:
 def conjugate(x: Any, /) -> Array:
     """Complex conjugate."""
 
-def convolve(a: Any, v: Any, mode: Any = ...) -> Array:
-    """Convolution of two vectors: 'full', 'same' (as long as the longer one) or 'valid'; `crossover.signal` has more."""
-
 def copysign(x1: Any, x2: Any, /) -> Array:
     """Magnitude of x1 with the sign of x2."""
-
-def correlate(a: Any, v: Any, mode: Any = ...) -> Array:
-    """Correlation of two vectors: 'valid', 'same' or 'full'; `crossover.signal` has more."""
 
 def cos(x: Any, /) -> Array:
     """Cosine of radians."""
@@ -422,10 +495,13 @@ def cumulative_prod(x: Any, /, *, axis: Any = ..., dtype: Any = ..., include_ini
 def cumulative_sum(x: Any, /, *, axis: Any = ..., dtype: Any = ..., include_initial: Any = ...) -> Array:
     """Running sum along an axis."""
 
+@final
 class device:
     """A device, and a `with` block in which this thread computes there."""
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    def __getattr__(self, name: str) -> Any: ...
+    def __new__(cls, name: Any) -> Self: ...
+    @property
+    def type(self) -> str:
+        """'cpu', 'cuda' or 'auto'."""
     def __enter__(self) -> device: ...
     def __exit__(self, *why: Any) -> builtins.bool: ...
 
@@ -441,11 +517,28 @@ def divide(x1: Any, x2: Any, /) -> Array:
 def dot(x1: Any, x2: Any, /) -> Array:
     """NumPy's product: sums over the last axis of `x1` and the one before the last of `x2`."""
 
+@final
 class dtype:
     """A data type. There is one object per type, such as `crossover.float32`; functions also take NumPy's dtypes, Python's types"""
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    def __getattr__(self, name: str) -> Any: ...
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __new__(cls, dtype: Any) -> Self: ...
+    @property
+    def dtype(self) -> Any:
+        """The same for NumPy."""
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+    @property
+    def kind(self) -> str:
+        """NumPy's letter for the kind: 'b', 'i', 'u', 'f' or 'c'."""
+    @property
+    def name(self) -> str:
+        """Name in the standard, such as 'float32'."""
+    def promote(self, /, other: Any) -> _dtype:
+        """The dtype of an operation between this one and another."""
+    @property
+    def str(self) -> str:
+        """NumPy's name with the byte order, such as '<f4'."""
+    def __call__(self, value: Any, /) -> Array: ...
 
 def einsum(subscripts: Any, /, *operands: Any) -> Array:
     """Einstein's sums."""
@@ -474,9 +567,6 @@ def exp2(x: Any, /) -> Array:
 def expand_dims(x: Any, /, axis: Any = ...) -> Array:
     """New axes of length 1; a view."""
 
-def explain(array: Any) -> str:
-    """The plan that computing an array would run, as text."""
-
 def expm1(x: Any, /) -> Array:
     """e to the power of each element, minus one."""
 
@@ -491,8 +581,16 @@ def fallbacks() -> dict[tuple[str, str, int], int]:
 
 class finfo:
     """What a float dtype, or the parts of a complex one, can tell apart."""
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    def __getattr__(self, name: str) -> Any: ...
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    tiny: float
+    smallest_subnormal: float
+    resolution: float
+    dtype: _dtype
+    def __init__(self, type: Any, /) -> None: ...
 
 def flatnonzero(a: Any) -> Array:
     """Indices in the flattened array of the elements that are not zero."""
@@ -562,19 +660,19 @@ def identity(n: Any, dtype: Any = ...) -> Array:
 
 class iinfo:
     """What an integer dtype holds."""
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    def __getattr__(self, name: str) -> Any: ...
+    bits: int
+    min: int
+    max: int
+    dtype: _dtype
+    def __init__(self, type: Any, /) -> None: ...
 
 def imag(x: Any, /) -> Array:
     """Imaginary part."""
 
-def init(config: Any = ..., **settings: Any) -> Runtime:
-    """Makes the runtime of all threads: from a `Config`, or from settings by name. Returns it."""
-
 def inner(a: Any, b: Any) -> Array:
     """Sums of products along the last axes."""
 
-def install(report: Any = ...) -> None:
+def install() -> None:
     """From now on, modules of the user's that import NumPy or SciPy get the redirected ones."""
 
 def interp(x: Any, xp: Any, fp: Any) -> Array:
@@ -717,9 +815,6 @@ def outer(a: Any, b: Any) -> Array:
 
 def pad(x: Any, pad_width: Any, mode: Any = ..., *, constant_values: Any = ...) -> Array:
     """Elements put before and after each axis; `mode` is 'constant', 'edge', 'reflect', 'symmetric' or 'wrap'."""
-
-def par_iter(items: Any, workers: Any = ...) -> par.ParIter:
-    """Items for several threads; see `crossover.par`."""
 
 def percentile(a: Any, q: Any, axis: Any = ...) -> Array:
     """The value below which so many percent of the elements lie, by linear interpolation."""
@@ -910,13 +1005,13 @@ def trunc(x: Any, /) -> Array:
 def unique(ar: Any, return_index: Any = ..., return_inverse: Any = ..., return_counts: Any = ...) -> Any:
     """Distinct elements in ascending order, and what else is asked for."""
 
-def unique_all(x: Any, /) -> Array:
+def unique_all(x: Any, /) -> _UniqueAllResult:
     """Distinct elements, where each first occurs, which of them each element is, and how often each occurs."""
 
-def unique_counts(x: Any, /) -> Array:
+def unique_counts(x: Any, /) -> _UniqueCountsResult:
     """Distinct elements and how often each occurs."""
 
-def unique_inverse(x: Any, /) -> Array:
+def unique_inverse(x: Any, /) -> _UniqueInverseResult:
     """Distinct elements and which of them each element is."""
 
 def unique_values(x: Any, /) -> Array:

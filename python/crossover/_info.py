@@ -9,22 +9,43 @@ _NAMES = (
 
 
 class __array_namespace_info__:
-    """Capabilities, devices and dtypes of the namespace."""
+    """Capabilities, devices and dtypes of the namespace.
+
+    >>> info = xo.__array_namespace_info__()
+    >>> info.capabilities()["max dimensions"]
+    64
+    """
 
     def capabilities(self):
-        """What the standard leaves open: shapes may depend on data, masks may be indices, and there may be 64 axes."""
+        """What the standard leaves open: shapes may depend on data, masks may be indices, and there may be 64 axes.
+
+        >>> xo.__array_namespace_info__().capabilities()["boolean indexing"]
+        True
+        """
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self):
-        """Where arrays are unless a device is asked for."""
+        """Where arrays are unless a device is asked for.
+
+        >>> xo.__array_namespace_info__().default_device()
+        device('cpu')
+        """
         return _native.device("cpu")
 
     def devices(self):
-        """All devices."""
+        """All devices.
+
+        >>> xo.__array_namespace_info__().devices()[0]
+        device('cpu')
+        """
         return _native.list_devices()
 
     def default_dtypes(self, *, device=None):
-        """Dtypes of arrays that are made without one."""
+        """Dtypes of arrays that are made without one.
+
+        >>> xo.__array_namespace_info__().default_dtypes()["integral"]
+        crossover.int64
+        """
         return {
             "real floating": _native.float64,
             "complex floating": _native.complex128,
@@ -33,7 +54,11 @@ class __array_namespace_info__:
         }
 
     def dtypes(self, *, device=None, kind=None):
-        """All dtypes of the standard, or those of a kind."""
+        """All dtypes of the standard, or those of a kind.
+
+        >>> sorted(xo.__array_namespace_info__().dtypes(kind="complex floating"))
+        ['complex128', 'complex64']
+        """
         known = {name: getattr(_native, name) for name in _NAMES}
         if kind is None:
             return known

@@ -1,5 +1,7 @@
 """The methods of NumPy's arrays that are made of functions of the namespace, and those that NumPy itself computes."""
 
+import inspect
+
 import numpy as np
 
 from . import _native as _n
@@ -8,34 +10,69 @@ from . import _protocols
 
 
 def _flatten(self):
-    """All elements along one axis, in an array of its own."""
+    """All elements along one axis, in an array of its own.
+
+    >>> xo.asarray([[1, 2], [3, 4]]).flatten()
+    array([1, 2, 3, 4])
+    """
     return _n.reshape(self, (-1,), copy=True)
 
 
 def _ravel(self):
-    """All elements along one axis; a view where possible."""
+    """All elements along one axis; a view where possible.
+
+    >>> xo.asarray([[1, 2], [3, 4]]).ravel()
+    array([1, 2, 3, 4])
+    """
     return _n.reshape(self, (-1,))
 
 
 def _transpose(self, *axes):
-    """Axes in another order, or reversed; a view."""
+    """Axes in another order, or reversed; a view.
+
+    >>> xo.ones((2, 3, 4)).transpose(1, 2, 0).shape
+    (3, 4, 2)
+    """
     if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
         axes = axes[0]
     return _names.transpose(self, axes or None)
 
 
 def _sort(self, axis=-1):
-    """Puts the elements in order along an axis, in place."""
+    """Puts the elements in order along an axis, in place.
+
+    >>> x = xo.asarray([3, 9, 1])
+    >>> x.sort()
+    >>> x
+    array([1, 3, 9])
+    """
     self[...] = _n.sort(self, axis)
 
 
 def _dot(self, b):
-    """NumPy's product."""
+    """NumPy's product.
+
+    >>> xo.asarray([1.0, 2.0]).dot(xo.asarray([3.0, 4.0]))
+    array(11.)
+    """
     return _n.dot(self, b)
 
 
+def _diagonal(self, offset=0):
+    """The diagonal of the first two axes.
+
+    >>> xo.asarray([[1, 2], [3, 4]]).diagonal()
+    array([1, 4])
+    """
+    return _n.diagonal(_n.moveaxis(self, (0, 1), (-2, -1)), offset)
+
+
 def _numpy(self):
-    """A `numpy.ndarray` of its own with the same elements."""
+    """A `numpy.ndarray` of its own with the same elements.
+
+    >>> type(xo.ones(2).numpy()).__module__
+    'numpy'
+    """
     return self.__array__(copy=True)
 
 
@@ -53,7 +90,14 @@ def _function(function, name):
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = function.__doc__
+    method.__signature__ = _as_method(inspect.signature(function))
     return method
+
+
+def _as_method(signature):
+    """The arguments of a function whose first is the array, as its method has them."""
+    first, *others = signature.parameters.values()
+    return signature.replace(parameters=[first.replace(name="self"), *others])
 
 
 def _in_place(native, forward):
@@ -152,7 +196,13 @@ class _Flags:
 
 
 def _view(self, dtype=None):
-    """Another array of the same memory; of another dtype, a copy of its bits."""
+    """Another array of the same memory; of another dtype, a copy of its bits.
+
+    >>> x = xo.zeros(2)
+    >>> x.view()[0] = 5.0
+    >>> x
+    array([5., 0.])
+    """
     return self[...] if dtype is None else _fallback("view")(self, dtype)
 
 
@@ -196,6 +246,7 @@ def _attach_numpys(cls):
 def attach(cls):
     """Gives the class its methods."""
     for name, method in {
+        "diagonal": _diagonal,
         "flatten": _flatten,
         "ravel": _ravel,
         "transpose": _transpose,
@@ -212,7 +263,6 @@ def attach(cls):
     cls.__array_ufunc__ = _protocols.array_ufunc
     cls.__array_function__ = _protocols.array_function
     cls.conjugate = cls.conj
-    cls.diagonal = _function(lambda x, offset=0: _n.diagonal(x, offset), "diagonal")
     # By which NumPy's own functions understand our dtypes.
     _n.dtype.dtype = property(lambda self: np.dtype(self.str), doc="The same for NumPy.")
     cls.__format__ = lambda self, spec: format(self.item(), spec) if spec else str(self)

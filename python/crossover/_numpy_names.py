@@ -45,7 +45,11 @@ def _floats(x):
 
 
 def float_power(x1, x2, /):
-    """x1 to the power of x2, in double precision."""
+    """x1 to the power of x2, in double precision.
+
+    >>> xo.float_power(xo.asarray([2, 4]), -1)
+    array([0.5 , 0.25])
+    """
     x1, x2 = _n.asarray(x1), _n.asarray(x2)
     wide = _n.complex128 if "c" in (x1.dtype.kind, x2.dtype.kind) else _n.float64
     return _n.pow(x1.astype(wide), x2.astype(wide))
@@ -64,18 +68,31 @@ def array(object, dtype=None, *, copy=True, ndmin=0):
 
 
 def ascontiguousarray(a, dtype=None):
-    """The array; how it lies in memory is the library's concern."""
+    """The array; how it lies in memory is the library's concern.
+
+    >>> xo.ascontiguousarray([1, 2])
+    array([1, 2])
+    """
     return _n.asarray(a, dtype=dtype)
 
 
 def transpose(a, axes=None):
-    """Axes in another order, or reversed; a view."""
+    """Axes in another order, or reversed; a view.
+
+    >>> xo.transpose(xo.asarray([[1, 2], [3, 4]]))
+    array([[1, 3],
+           [2, 4]])
+    """
     a = _n.asarray(a)
     return a.T if axes is None else _n.permute_dims(a, tuple(axes))
 
 
 def swapaxes(a, axis1, axis2):
-    """Two axes exchanged; a view."""
+    """Two axes exchanged; a view.
+
+    >>> xo.swapaxes(xo.ones((2, 3, 4)), 0, 2).shape
+    (4, 3, 2)
+    """
     a = _n.asarray(a)
     for axis in (axis1, axis2):
         if not -a.ndim <= axis < a.ndim:
@@ -86,18 +103,31 @@ def swapaxes(a, axis1, axis2):
 
 
 def ravel(a):
-    """All elements along one axis; a view where possible."""
+    """All elements along one axis; a view where possible.
+
+    >>> xo.ravel(xo.asarray([[1, 2], [3, 4]]))
+    array([1, 2, 3, 4])
+    """
     return _n.reshape(a, (-1,))
 
 
 def cumsum(a, axis=None, dtype=None):
-    """Running sum along an axis, or of all elements."""
+    """Running sum along an axis, or of all elements.
+
+    >>> xo.cumsum(xo.asarray([[1, 2], [3, 4]]))
+    array([ 1,  3,  6, 10])
+    """
     a = _n.asarray(a)
     return _n.cumulative_sum(ravel(a) if axis is None else a, axis=0 if axis is None else axis, dtype=dtype)
 
 
 def cumprod(a, axis=None, dtype=None):
-    """Running product along an axis, or of all elements."""
+    """Running product along an axis, or of all elements.
+
+    >>> xo.cumprod(xo.asarray([[1, 2], [3, 4]]), axis=0)
+    array([[1, 2],
+           [3, 8]])
+    """
     a = _n.asarray(a)
     return _n.cumulative_prod(ravel(a) if axis is None else a, axis=0 if axis is None else axis, dtype=dtype)
 
@@ -107,7 +137,11 @@ amin = _n.min
 
 
 def average(a, axis=None, weights=None):
-    """Mean, or with weights the weighted one."""
+    """Mean, or with weights the weighted one.
+
+    >>> xo.average(xo.asarray([1.0, 4.0]), weights=[2, 1])
+    array(2.)
+    """
     a = _n.asarray(a)
     if weights is None:
         return _n.mean(a, axis=axis)
@@ -122,52 +156,91 @@ def average(a, axis=None, weights=None):
 
 
 def ptp(a, axis=None):
-    """Largest less smallest element."""
+    """Largest less smallest element.
+
+    >>> xo.ptp(xo.asarray([3, 9, 1]))
+    array(8)
+    """
     return _n.max(a, axis=axis) - _n.min(a, axis=axis)
 
 
 def vstack(tup):
-    """Arrays joined along the first axis; vectors become rows."""
+    """Arrays joined along the first axis; vectors become rows.
+
+    >>> xo.vstack([xo.asarray([1, 2]), xo.asarray([3, 4])])
+    array([[1, 2],
+           [3, 4]])
+    """
     return _n.concat([atleast_2d(a) for a in tup], axis=0)
 
 
 def hstack(tup):
-    """Arrays joined along the second axis; vectors along their own."""
+    """Arrays joined along the second axis; vectors along their own.
+
+    >>> xo.hstack([xo.asarray([1, 2]), xo.asarray([3])])
+    array([1, 2, 3])
+    """
     parts = [atleast_1d(a) for a in tup]
     return _n.concat(parts, axis=0 if parts[0].ndim == 1 else 1)
 
 
 def atleast_1d(a):
-    """The array with at least one axis."""
+    """The array with at least one axis.
+
+    >>> xo.atleast_1d(5)
+    array([5])
+    """
     a = _n.asarray(a)
     return _n.reshape(a, (1,)) if a.ndim == 0 else a
 
 
 def atleast_2d(a):
-    """The array with at least two axes; a vector becomes a row."""
+    """The array with at least two axes; a vector becomes a row.
+
+    >>> xo.atleast_2d([1, 2])
+    array([[1, 2]])
+    """
     a = atleast_1d(a)
     return a[None, :] if a.ndim == 1 else a
 
 
 def outer(a, b):
-    """Products of all pairs of elements."""
+    """Products of all pairs of elements.
+
+    >>> xo.outer(xo.asarray([1, 2]), xo.asarray([3, 4]))
+    array([[3, 4],
+           [6, 8]])
+    """
     return ravel(a)[:, None] * ravel(b)[None, :]
 
 
 def inner(a, b):
-    """Sums of products along the last axes."""
+    """Sums of products along the last axes.
+
+    >>> xo.inner(xo.asarray([1, 2]), xo.asarray([3, 4]))
+    array(11)
+    """
     a, b = _n.asarray(a), _n.asarray(b)
     return a * b if a.ndim == 0 or b.ndim == 0 else _n.tensordot(a, b, axes=((-1,), (-1,)))
 
 
 def trace(a, offset=0):
-    """Sum of the diagonal of the first two axes."""
+    """Sum of the diagonal of the first two axes.
+
+    >>> xo.trace(xo.asarray([[1, 2], [3, 4]]))
+    array(5)
+    """
     a = _n.asarray(a)
     return _n.trace(_n.moveaxis(a, (0, 1), (-2, -1)), offset, None)
 
 
 def diag(v, k=0):
-    """The diagonal of a matrix, or a matrix with a diagonal."""
+    """The diagonal of a matrix, or a matrix with a diagonal.
+
+    >>> xo.diag(xo.asarray([1, 2]))
+    array([[1, 0],
+           [0, 2]])
+    """
     v = _n.asarray(v)
     if v.ndim != 1:
         return _n.diagonal(v, k)
@@ -179,12 +252,21 @@ def diag(v, k=0):
 
 
 def identity(n, dtype=None):
-    """The identity matrix."""
+    """The identity matrix.
+
+    >>> xo.identity(2)
+    array([[1., 0.],
+           [0., 1.]])
+    """
     return _n.eye(n, dtype=dtype)
 
 
 def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """True where elements are within a tolerance of each other."""
+    """True where elements are within a tolerance of each other.
+
+    >>> xo.isclose(xo.asarray([1.0, 2.0]), xo.asarray([1.0 + 1e-9, 2.1]))
+    array([ True, False])
+    """
     # Differences of whole numbers may not have a sign, and truth values have none at all.
     a, b = _n.asarray(a), _floats(b)
     near = _n.logical_and(_n.abs(a - b) <= atol + rtol * _n.abs(b), _n.isfinite(b))
@@ -193,18 +275,30 @@ def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 
 def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Whether all elements are within a tolerance of each other."""
+    """Whether all elements are within a tolerance of each other.
+
+    >>> xo.allclose(xo.asarray([1.0, 2.0]), xo.asarray([1.0 + 1e-9, 2.0]))
+    True
+    """
     return bool(_n.all(isclose(a, b, rtol, atol, equal_nan)))
 
 
 def array_equal(a1, a2):
-    """Whether two arrays have the same shape and elements."""
+    """Whether two arrays have the same shape and elements.
+
+    >>> xo.array_equal(xo.asarray([1, 2]), xo.asarray([1, 2]))
+    True
+    """
     a1, a2 = _n.asarray(a1), _n.asarray(a2)
     return a1.shape == a2.shape and bool(_n.all(a1 == a2))
 
 
 def unique(ar, return_index=False, return_inverse=False, return_counts=False):
-    """Distinct elements in ascending order, and what else is asked for."""
+    """Distinct elements in ascending order, and what else is asked for.
+
+    >>> xo.unique(xo.asarray([3, 1, 3]), return_counts=True)
+    (array([1, 3]), array([1, 2]))
+    """
     if not (return_index or return_inverse or return_counts):
         return _n.unique_values(ar)
     found = _unique_all(ar)
@@ -213,27 +307,50 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False):
 
 
 def argwhere(a):
-    """Indices of the elements that are not zero, one row per element."""
+    """Indices of the elements that are not zero, one row per element.
+
+    >>> xo.argwhere(xo.asarray([[0, 3], [5, 0]]))
+    array([[0, 1],
+           [1, 0]])
+    """
     return _n.stack(_n.nonzero(a), axis=1)
 
 
 def flatnonzero(a):
-    """Indices in the flattened array of the elements that are not zero."""
+    """Indices in the flattened array of the elements that are not zero.
+
+    >>> xo.flatnonzero(xo.asarray([[0, 3], [5, 0]]))
+    array([1, 2])
+    """
     return _n.nonzero(ravel(a))[0]
 
 
 def flipud(m):
-    """The first axis reversed."""
+    """The first axis reversed.
+
+    >>> xo.flipud(xo.asarray([[1, 2], [3, 4]]))
+    array([[3, 4],
+           [1, 2]])
+    """
     return _n.flip(m, 0)
 
 
 def fliplr(m):
-    """The second axis reversed."""
+    """The second axis reversed.
+
+    >>> xo.fliplr(xo.asarray([[1, 2], [3, 4]]))
+    array([[2, 1],
+           [4, 3]])
+    """
     return _n.flip(m, 1)
 
 
 def split(ary, indices_or_sections, axis=0):
-    """Parts of an array along an axis: as many equal ones, or between indices."""
+    """Parts of an array along an axis: as many equal ones, or between indices.
+
+    >>> xo.split(xo.arange(4), 2)
+    [array([0, 1]), array([2, 3])]
+    """
     ary = _n.asarray(ary)
     length = ary.shape[axis]
     if isinstance(indices_or_sections, int):
@@ -249,7 +366,11 @@ def split(ary, indices_or_sections, axis=0):
 
 
 def percentile(a, q, axis=None):
-    """The value below which so many percent of the elements lie, by linear interpolation."""
+    """The value below which so many percent of the elements lie, by linear interpolation.
+
+    >>> xo.percentile(xo.asarray([1.0, 2.0, 3.0, 4.0, 5.0]), 75)
+    array(4.)
+    """
     return quantile(a, _shares(q, 100.0, "percentiles") / 100.0, axis)
 
 
@@ -268,7 +389,11 @@ def _in_order(a, axis):
 
 
 def quantile(a, q, axis=None):
-    """The value below which such a share of the elements lies, by linear interpolation."""
+    """The value below which such a share of the elements lies, by linear interpolation.
+
+    >>> xo.quantile(xo.asarray([1.0, 2.0, 4.0]), [0.5, 0.75])
+    array([2., 3.])
+    """
     a, q = _in_order(a, axis), _shares(q, 1.0, "quantiles")
     if not a.shape[0]:
         raise IndexError(f"an axis of no elements has no quantiles; the shape is {a.shape}")
@@ -285,7 +410,11 @@ def quantile(a, q, axis=None):
 
 
 def median(a, axis=None):
-    """The middle of the elements in order, or the mean of the two there; NaN where there are none."""
+    """The middle of the elements in order, or the mean of the two there; NaN where there are none.
+
+    >>> xo.median(xo.asarray([7.0, 1.0, 3.0]))
+    array(3.)
+    """
     a = _in_order(a, axis)
     count = a.shape[0]
     if not count:
@@ -295,7 +424,11 @@ def median(a, axis=None):
 
 
 def interp(x, xp, fp):
-    """Values between points, on straight lines from each to the next."""
+    """Values between points, on straight lines from each to the next.
+
+    >>> xo.interp(xo.asarray([0.5, 9.0]), xo.asarray([0.0, 1.0, 2.0]), xo.asarray([10.0, 20.0, 40.0]))
+    array([15., 40.])
+    """
     x, xp, fp = (_n.asarray(one, dtype=_n.float64) for one in (x, xp, fp))
     at = _n.clip(_n.searchsorted(xp, x, side="right") - 1, 0, xp.shape[0] - 2)
     x0, x1 = _n.take(xp, at, axis=0), _n.take(xp, at + 1, axis=0)

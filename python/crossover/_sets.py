@@ -19,10 +19,18 @@ def unique_all(x, /):
 
 
 def unique_counts(x, /):
-    """Distinct elements and how often each occurs."""
+    """Distinct elements and how often each occurs.
+
+    >>> xo.unique_counts(xo.asarray([3, 1, 3])).counts
+    array([1, 2])
+    """
     return UniqueCountsResult(*_native.unique_counts(x))
 
 
 def unique_inverse(x, /):
-    """Distinct elements and which of them each element is."""
+    """Distinct elements and which of them each element is.
+
+    >>> xo.unique_inverse(xo.asarray([3, 1, 3])).inverse_indices
+    array([1, 0, 1])
+    """
     return UniqueInverseResult(*_native.unique_inverse(x))

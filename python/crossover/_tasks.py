@@ -22,7 +22,12 @@ def _pool():
 
 
 class Task:
-    """A function that was started; made by `spawn` and `Scope.spawn`. Dropping it leaves the function alone."""
+    """A function that was started; made by `spawn` and `Scope.spawn`. Dropping it leaves the function alone.
+
+    >>> task = xo.par.spawn(len, "word")
+    >>> task.join(), task.is_finished()
+    (4, True)
+    """
 
     def __init__(self, function: Callable, arguments: tuple, named: dict) -> None:
         self._work = function, arguments, named, Carried()
@@ -59,7 +64,13 @@ class Task:
 
 
 class Scope:
-    """Where tasks can be started that end before it does; made by `scope`."""
+    """Where tasks can be started that end before it does; made by `scope`.
+
+    >>> with xo.par.scope() as scope:
+    ...     task = scope.spawn(len, "word")
+    >>> task.join()
+    4
+    """
 
     def __init__(self) -> None:
         self._tasks: list = []

@@ -22,7 +22,11 @@ __all__ = ["Batch", "create_batch"]
 
 
 class Batch:
-    """A list of arrays to be worked on together; arrays of one dtype and shape share kernels. Results come in the order of the arrays."""
+    """A list of arrays to be worked on together; arrays of one dtype and shape share kernels. Results come in the order of the arrays.
+
+    >>> xo.batch.Batch([[1.0, 2.0], [3.0, 4.0]]).map(xo.sum)
+    [array(3.), array(7.)]
+    """
 
     def __init__(self, items: Sequence[Any], max_batch_size: Optional[int] = None) -> None:
         if max_batch_size is not None and max_batch_size < 0:

@@ -18,11 +18,19 @@ class Config:
 
     @staticmethod
     def builder():
-        """An empty list of settings, to which methods add."""
+        """An empty list of settings, to which methods add.
+
+        >>> xo.Config.builder().threads(2).build()
+        Config(threads=2)
+        """
         return ConfigBuilder()
 
     def runtime(self):
-        """A runtime with these settings."""
+        """A runtime with these settings.
+
+        >>> xo.Config.builder().gpu(False).build().runtime().device_count
+        0
+        """
         return _native.build_runtime(self.settings)
 
     def __enter__(self):
@@ -49,7 +57,11 @@ def _setting(name, text):
 
 
 class ConfigBuilder:
-    """Settings, one method each; `build` makes the `Config`."""
+    """Settings, one method each; `build` makes the `Config`.
+
+    >>> xo.Config.builder().threads(2).deterministic(True).build()
+    Config(threads=2, deterministic=True)
+    """
 
     def __init__(self):
         self.settings = {}
@@ -76,8 +88,9 @@ class ConfigBuilder:
 def init(config=None, **settings):
     """Makes the runtime of all threads: from a `Config`, or from settings by name. Returns it.
 
-    >>> xo.init(threads=1)
-    <crossover.Runtime: cpu, 0 accelerators>
+    >>> runtime = xo.init(threads=1)
+    >>> [value for name, value, origin in runtime.settings() if name == "threads"]
+    ['1']
     """
     if config is not None and settings:
         raise TypeError("init takes a Config or settings by name, not both")

@@ -1,12 +1,19 @@
 """Written by python/tools/stubs.py."""
 
-from typing import Any
+from typing import Any, final
+
+from typing_extensions import Self
 
 from . import Array, dtype as _dtype
 
+__all__ = [
+    "EmbedConfig", "Embedder", "Sinusoid", "Table", "TextEmbedder", "Tokenizer", "rotary", "sinusoid",
+]
+
+@final
 class Sinusoid:
     """A sinusoidal encoding of positions."""
-    def __init__(self, dimensions: Any, *, layout: Any = ..., base: Any = ..., scale: Any = ..., phase: Any = ..., offset: Any = ..., shift: Any = ...) -> None: ...
+    def __new__(cls, dimensions: Any, *, layout: Any = ..., base: Any = ..., scale: Any = ..., phase: Any = ..., offset: Any = ..., shift: Any = ...) -> Self: ...
     def encode(self, /, positions: Any, *, dtype: Any = ...) -> Array:
         """The encoding of positions: one more axis."""
     @property
@@ -19,7 +26,6 @@ class Sinusoid:
 
 class EmbedConfig:
     """All settings of an embedder, by the names that `Embedder` has for them."""
-    def __init__(self, vocabulary: Any, dimensions: Any, layout: Any = ..., base: Any = ..., scale: Any = ..., phase: Any = ..., shift: Any = ..., temperature: Any = ..., relative: Any = ..., precision: Any = ..., device: Any = ..., fusion: Any = ..., seed: Any = ...) -> None: ...
     vocabulary: int
     dimensions: int
     layout: str
@@ -33,12 +39,14 @@ class EmbedConfig:
     device: Any
     fusion: bool
     seed: int
+    def __init__(self, vocabulary: Any, dimensions: Any, layout: Any = ..., base: Any = ..., scale: Any = ..., phase: Any = ..., shift: Any = ..., temperature: Any = ..., relative: Any = ..., precision: Any = ..., device: Any = ..., fusion: Any = ..., seed: Any = ...) -> None: ...
     def embedder(self, table: Any = ...) -> Embedder:
         """An embedder with these settings, and a table of your own or one that is drawn."""
 
+@final
 class Embedder:
     """Tokens and positions to vectors."""
-    def __init__(self, vocabulary: Any, dimensions: Any, *, table: Any = ..., layout: Any = ..., base: Any = ..., scale: Any = ..., phase: Any = ..., shift: Any = ..., temperature: Any = ..., relative: Any = ..., precision: Any = ..., device: Any = ..., fusion: Any = ..., seed: Any = ...) -> None: ...
+    def __new__(cls, vocabulary: Any, dimensions: Any, *, table: Any = ..., layout: Any = ..., base: Any = ..., scale: Any = ..., phase: Any = ..., shift: Any = ..., temperature: Any = ..., relative: Any = ..., precision: Any = ..., device: Any = ..., fusion: Any = ..., seed: Any = ...) -> Self: ...
     def advise(self, /, memory: Any, length: Any) -> dict[str, Any]:
         """How many sequences a batch may have within so many bytes, and why."""
     def benchmark(self, /, batch: Any, length: Any, iterations: Any) -> dict[str, float]:
@@ -81,9 +89,10 @@ class Embedder:
         """The embedder with a vocabulary of another size."""
     def __call__(self, tokens: Any, position: int = ...) -> Array: ...
 
+@final
 class Table:
     """Rows in a file, with checksums and a cache of those in use."""
-    def __init__(self, path: Any, hot_rows: Any = ...) -> None: ...
+    def __new__(cls, path: Any, hot_rows: Any = ...) -> Self: ...
     @property
     def columns(self) -> int:
         """Length of a row."""
@@ -101,9 +110,10 @@ class Table:
         """Writes a table: arrays of equal width, one after another."""
     def __len__(self) -> int: ...
 
+@final
 class Tokenizer:
     """Texts to tokens and back, by `tokenizer.json`."""
-    def __init__(self, path: Any) -> None: ...
+    def __new__(cls, path: Any) -> Self: ...
     def decode(self, /, tokens: Any, *, special: Any = ...) -> Any:
         """The text of tokens, a list or an array of one axis; or the texts of its rows, where it has two."""
     def encode(self, /, text: Any) -> list[int]:
@@ -137,9 +147,10 @@ class Tokenizer:
     def with_truncation(self, /, length: Any) -> Tokenizer:
         """The same tokenizer, which keeps at most so many tokens of a text."""
 
+@final
 class TextEmbedder:
     """A tokenizer and the embedder of its tokens, saved as one folder."""
-    def __init__(self, tokenizer: Any, embedder: Any) -> None: ...
+    def __new__(cls, tokenizer: Any, embedder: Any) -> Self: ...
     def embed(self, /, texts: Any) -> tuple[Array, Array]:
         """The vectors of texts, and which of them do not pad."""
     @property

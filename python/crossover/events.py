@@ -29,7 +29,10 @@ def set_level(level):
 
 
 def flush():
-    """Hands over what has been said since the last call that computed."""
+    """Hands over what has been said since the last call that computed.
+
+    >>> xo.events.flush()
+    """
     _native.flush_log()
 
 

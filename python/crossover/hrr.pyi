@@ -1,12 +1,19 @@
 """Written by python/tools/stubs.py."""
 
-from typing import Any
+from typing import Any, final
+
+from typing_extensions import Self
 
 from . import Array, dtype as _dtype
 
+__all__ = [
+    "AssociativeMemory", "Exact", "Factors", "ItemMemory", "Space", "State", "Store", "report", "verify",
+]
+
+@final
 class Space:
     """A model, the number of elements of its vectors, their dtype, and a seed for names."""
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def __new__(cls, model: Any = ..., d: Any = ..., dtype: Any = ..., seed: Any = ...) -> Self: ...
     def bind(self, /, a: Any, b: Any) -> Array:
         """Binds two vectors into one that resembles neither."""
     def bind_normalised(self, /, a: Any, b: Any) -> Array:
@@ -82,9 +89,10 @@ class Space:
     def unitary(self, /, a: Any) -> Array:
         """The nearest vector whose inverse is exact."""
 
+@final
 class ItemMemory:
     """Items by name, one vector each, that grow."""
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def __new__(cls, space: Any, capacity: Any = ...) -> Self: ...
     def add(self, /, names: Any, vector: Any = ...) -> None:
         """Adds names with their own vectors, or one name with the vector given."""
     @property
@@ -122,9 +130,10 @@ class ItemMemory:
     def __contains__(self, name: str, /) -> bool: ...
     def __getitem__(self, name: str, /) -> Array: ...
 
+@final
 class AssociativeMemory:
     """Pairs of items, superposed in one vector of fixed size, which answers less certainly with every pair. With a `sum` it has the pairs that were added up"""
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def __new__(cls, space: Any, sum: Any = ..., pairs: Any = ...) -> Self: ...
     def forget(self, /, key: Any, value: Any) -> None:
         """Takes pairs of vectors out again that were stored; one that certainly was not is an error."""
     @staticmethod
@@ -158,9 +167,9 @@ class AssociativeMemory:
         """The superposition as a vector of the space: the sum, rounded once where vectors have 16 bits; of bits the majority."""
     def __len__(self) -> int: ...
 
+@final
 class Exact:
     """An exact result, and where it is not: `array`; `zeros`, a list of (row, bin) where there is no inverse; and `gain`, by which noise can grow at most."""
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     @property
     def array(self) -> Array:
         """The inverse, or what was unbound; zero where there is no inverse."""
@@ -171,9 +180,9 @@ class Exact:
     def zeros(self) -> list[tuple[int, int]]:
         """Where there is no inverse, as (row, bin): the frequency for "hrr", else the element. Empty: the result is exact up to rounding."""
 
+@final
 class Factors:
     """What a resonator found: `indices`, `similarity`, `rounds` and `is_found`."""
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     @property
     def indices(self) -> list[int]:
         """For each codebook, the row that was found."""
@@ -187,9 +196,10 @@ class Factors:
     def similarity(self) -> float:
         """How alike the vector and the product of these items are."""
 
+@final
 class State:
     """A map of names to arrays and to plain values (bool, int, float, str) that moves, is saved and verified as one."""
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def __new__(cls) -> Self: ...
     @property
     def names(self) -> list[str]:
         """The names of arrays and values."""
@@ -206,9 +216,9 @@ class State:
     def __setitem__(self, name: str, value: Any, /) -> None: ...
     def __delitem__(self, name: str, /) -> None: ...
 
+@final
 class Store:
     """Arrays on disk that come back bit for bit, or are refused, with the history of what was done."""
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     def append(self, /, operation: Any, arrays: Any = ..., notes: Any = ...) -> None:
         """Adds an operation with its arrays, by name. When this returns it is on disk; if it fails, the store is as it was."""
     @staticmethod

@@ -1,12 +1,19 @@
 """Written by python/tools/stubs.py."""
 
-from typing import Any
+from typing import Any, final
+
+from typing_extensions import Self
 
 from . import Array
 
+__all__ = [
+    "Lattice", "Scratch", "cube", "walsh_hadamard", "xor_convolve", "xor_transform",
+]
+
+@final
 class Lattice:
     """An n-dimensional lattice without stored edges."""
-    def __init__(self, sizes: Any, *, periodic: Any = ...) -> None: ...
+    def __new__(cls, sizes: Any, *, periodic: Any = ...) -> Self: ...
     def analyze_structure(self, /) -> dict[str, Any]:
         """Vertices, edges, diameter and so on, all exact."""
     def coordinates(self, /, vertex: Any) -> list[int]:

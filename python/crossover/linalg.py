@@ -33,37 +33,65 @@ def cholesky(x, /, *, upper=False):
 
 
 def cross(x1, x2, /, *, axis=-1):
-    """Cross product of vectors of three elements along an axis."""
+    """Cross product of vectors of three elements along an axis.
+
+    >>> xo.linalg.cross(xo.asarray([1, 0, 0]), xo.asarray([0, 1, 0]))
+    array([0, 0, 1])
+    """
     return _native.cross(x1, x2, axis)
 
 
 def det(x, /):
-    """The determinant."""
+    """The determinant.
+
+    >>> xo.linalg.det(xo.asarray([[2.0, 0.0], [0.0, 3.0]]))
+    array(6.)
+    """
     return _native.det(x)
 
 
 def diagonal(x, /, *, offset=0):
-    """The diagonal of the last two axes."""
+    """The diagonal of the last two axes.
+
+    >>> xo.linalg.diagonal(xo.asarray([[1, 2], [3, 4]]))
+    array([1, 4])
+    """
     return _native.diagonal(x, offset)
 
 
 def eig(x, /):
-    """Eigenvalues and eigenvectors of any square matrix, complex."""
+    """Eigenvalues and eigenvectors of any square matrix, complex.
+
+    >>> xo.sort(xo.real(xo.linalg.eig(xo.asarray([[2.0, 0.0], [1.0, 3.0]])).eigenvalues))
+    array([2., 3.])
+    """
     return EigResult(*_native.eig(x))
 
 
 def eigvals(x, /):
-    """Eigenvalues of any square matrix, complex."""
+    """Eigenvalues of any square matrix, complex.
+
+    >>> xo.sort(xo.imag(xo.linalg.eigvals(xo.asarray([[0.0, -1.0], [1.0, 0.0]]))))
+    array([-1.,  1.])
+    """
     return _native.eigvals(x)
 
 
 def eigh(x, /):
-    """Ascending eigenvalues and eigenvectors of a self-adjoint matrix."""
+    """Ascending eigenvalues and eigenvectors of a self-adjoint matrix.
+
+    >>> xo.linalg.eigh(xo.asarray([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
+    array([1., 2.])
+    """
     return EighResult(*_native.eigh(x))
 
 
 def eigvalsh(x, /):
-    """Ascending eigenvalues of a self-adjoint matrix."""
+    """Ascending eigenvalues of a self-adjoint matrix.
+
+    >>> xo.linalg.eigvalsh(xo.asarray([[2.0, 0.0], [0.0, 1.0]]))
+    array([1., 2.])
+    """
     return _native.eigvalsh(x)
 
 
@@ -78,17 +106,32 @@ def inv(x, /):
 
 
 def lstsq(a, b, rcond=None):
-    """Least squares: solution, residuals, rank and singular values."""
+    """Least squares: solution, residuals, rank and singular values.
+
+    >>> a = xo.asarray([[1.0, 0.0], [0.0, 2.0], [0.0, 0.0]])
+    >>> solution, residuals, rank, values = xo.linalg.lstsq(a, xo.asarray([1.0, 2.0, 3.0]))
+    >>> xo.round(solution, 6)
+    array([1., 1.])
+    """
     return _native.lstsq(a, b, rcond)
 
 
 def matrix_norm(x, /, *, keepdims=False, ord="fro"):
-    """A norm of matrices: 'fro', 'nuc', 1, -1, 2, -2, inf or -inf."""
+    """A norm of matrices: 'fro', 'nuc', 1, -1, 2, -2, inf or -inf.
+
+    >>> xo.linalg.matrix_norm(xo.asarray([[3.0, 0.0], [0.0, 4.0]]))
+    array(5.)
+    """
     return _native.matrix_norm(x, keepdims, ord)
 
 
 def matrix_power(x, n, /):
-    """The product of a square matrix with itself, n times; negative powers invert first."""
+    """The product of a square matrix with itself, n times; negative powers invert first.
+
+    >>> xo.linalg.matrix_power(xo.asarray([[1.0, 1.0], [0.0, 1.0]]), 5)
+    array([[1., 5.],
+           [0., 1.]])
+    """
     return _native.matrix_power(x, n).eval()
 
 
@@ -97,7 +140,11 @@ def _many(rtol):
 
 
 def matrix_rank(x, /, *, rtol=None):
-    """Number of singular values above `rtol` times the largest."""
+    """Number of singular values above `rtol` times the largest.
+
+    >>> xo.linalg.matrix_rank(xo.asarray([[1.0, 2.0], [2.0, 4.0]]))
+    array(1)
+    """
     if not _many(rtol):
         return _native.matrix_rank(x, rtol)
     values = _native.svdvals(x)
@@ -106,12 +153,22 @@ def matrix_rank(x, /, *, rtol=None):
 
 
 def outer(x1, x2, /):
-    """Products of all pairs of elements of two vectors."""
+    """Products of all pairs of elements of two vectors.
+
+    >>> xo.linalg.outer(xo.asarray([1, 2]), xo.asarray([3, 4]))
+    array([[3, 4],
+           [6, 8]])
+    """
     return _native.outer(x1, x2)
 
 
 def pinv(x, /, *, rtol=None):
-    """Moore and Penrose's inverse."""
+    """Moore and Penrose's inverse.
+
+    >>> xo.linalg.pinv(xo.asarray([[2.0, 0.0], [0.0, 0.0]]))
+    array([[0.5, 0. ],
+           [0. , 0. ]])
+    """
     if not _many(rtol):
         return _native.pinv(x, rtol)
     u, s, vh = _native.svd(x)
@@ -122,7 +179,12 @@ def pinv(x, /, *, rtol=None):
 
 
 def qr(x, /, *, mode="reduced"):
-    """The orthogonal Q and upper triangular R with A = Q·R; mode 'reduced' or 'complete'."""
+    """The orthogonal Q and upper triangular R with A = Q·R; mode 'reduced' or 'complete'.
+
+    >>> xo.abs(xo.linalg.qr(xo.asarray([[3.0, 0.0], [4.0, 5.0]])).R)
+    array([[5., 4.],
+           [0., 3.]])
+    """
     if mode in ("r", "raw"):
         raise NotImplementedError(f"mode {mode!r} of numpy.linalg.qr is not one of those here: 'reduced', 'complete'")
     if mode not in ("reduced", "complete"):
@@ -131,7 +193,11 @@ def qr(x, /, *, mode="reduced"):
 
 
 def slogdet(x, /):
-    """Sign and logarithm of the magnitude of the determinant."""
+    """Sign and logarithm of the magnitude of the determinant.
+
+    >>> xo.linalg.slogdet(xo.asarray([[-1.0, 0.0], [0.0, 1.0]]))
+    SlogdetResult(sign=array(-1.), logabsdet=array(0.))
+    """
     return SlogdetResult(*_native.slogdet(x))
 
 
@@ -145,27 +211,47 @@ def solve(x1, x2, /):
 
 
 def svd(x, /, *, full_matrices=True):
-    """U, the descending singular values S, and Vᴴ."""
+    """U, the descending singular values S, and Vᴴ.
+
+    >>> xo.linalg.svd(xo.asarray([[3.0, 0.0], [0.0, 4.0]])).S
+    array([4., 3.])
+    """
     return SVDResult(*(_native.svd_full(x) if full_matrices else _native.svd(x)))
 
 
 def svdvals(x, /):
-    """Descending singular values."""
+    """Descending singular values.
+
+    >>> xo.linalg.svdvals(xo.asarray([[3.0, 0.0], [0.0, 4.0]]))
+    array([4., 3.])
+    """
     return _native.svdvals(x)
 
 
 def trace(x, /, *, offset=0, dtype=None):
-    """Sum of the diagonal of the last two axes."""
+    """Sum of the diagonal of the last two axes.
+
+    >>> xo.linalg.trace(xo.asarray([[1, 2], [3, 4]]))
+    array(5)
+    """
     return _native.trace(x, offset, dtype)
 
 
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
-    """Norm of vectors along axes, or of all elements."""
+    """Norm of vectors along axes, or of all elements.
+
+    >>> xo.linalg.vector_norm(xo.asarray([[3.0, 4.0], [6.0, 8.0]]), axis=1)
+    array([ 5., 10.])
+    """
     return _native.vector_norm(x, axis, keepdims, ord)
 
 
 def norm(x, ord=None, axis=None, keepdims=False):
-    """NumPy's norm: of matrices where `axis` names two axes or `ord` asks for it, else of vectors."""
+    """NumPy's norm: of matrices where `axis` names two axes or `ord` asks for it, else of vectors.
+
+    >>> xo.linalg.norm(xo.asarray([3.0, 4.0]))
+    array(5.)
+    """
     x = _native.asarray(x)
     if axis is None and ord is None:
         return vector_norm(x, keepdims=keepdims)
@@ -182,7 +268,11 @@ def norm(x, ord=None, axis=None, keepdims=False):
 
 
 def cond(x, p=None):
-    """Condition number: the largest singular value over the smallest."""
+    """Condition number: the largest singular value over the smallest.
+
+    >>> xo.linalg.cond(xo.asarray([[4.0, 0.0], [0.0, 2.0]]))
+    array(2.)
+    """
     if p not in (None, 2):
         return norm(x, p) * norm(inv(x), p)
     values = _native.svdvals(x)

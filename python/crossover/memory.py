@@ -13,7 +13,11 @@ def stats():
 
 
 def peak(device="cpu"):
-    """Most bytes that arrays have held on a device at a time."""
+    """Most bytes that arrays have held on a device at a time.
+
+    >>> xo.memory.peak() >= 0
+    True
+    """
     found = stats().get(str(device))
     return 0 if found is None else found["peak"]
 
@@ -28,7 +32,10 @@ def can_allocate(nbytes, device="cpu"):
 
 
 def trim():
-    """Gives memory back that arrays have freed and that is kept for the next ones."""
+    """Gives memory back that arrays have freed and that is kept for the next ones.
+
+    >>> xo.memory.trim()
+    """
     get_runtime().trim()
 
 

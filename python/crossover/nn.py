@@ -62,7 +62,13 @@ def attention(
 
 
 def attention_weights(q, k, /, *, scale=None, causal=False, window=None, bias=None, mask=None, lengths=None):
-    """The weights of `attention`, (batch, heads, queries, keys), for inspection."""
+    """The weights of `attention`, (batch, heads, queries, keys), for inspection.
+
+    >>> q = xo.ones((1, 1, 2, 8), dtype=xo.float32)
+    >>> xo.nn.attention_weights(q, q)
+    array([[[[0.5, 0.5],
+             [0.5, 0.5]]]], dtype=float32)
+    """
     return _native.nn_attention_weights(q, k, _options(scale, causal, window, bias, mask, lengths))
 
 
@@ -76,22 +82,38 @@ def gelu(x, /, *, approximate="tanh"):
 
 
 def silu(x, /):
-    """x·sigmoid(x)."""
+    """x·sigmoid(x).
+
+    >>> xo.nn.silu(xo.asarray([0.0, 1.0]))
+    array([0.        , 0.73105858])
+    """
     return _native.nn_silu(x)
 
 
 def softmax(x, /, *, axis=-1):
-    """Exponentials that add up to one along an axis."""
+    """Exponentials that add up to one along an axis.
+
+    >>> xo.nn.softmax(xo.asarray([0.0, 0.0]))
+    array([0.5, 0.5])
+    """
     return _native.nn_softmax(x, axis)
 
 
 def layer_norm(x, /, weight=None, bias=None, *, eps=1e-5):
-    """Rows with mean 0 and variance 1, times `weight` and plus `bias`."""
+    """Rows with mean 0 and variance 1, times `weight` and plus `bias`.
+
+    >>> xo.nn.layer_norm(xo.asarray([1.0, 3.0]), eps=0.0)
+    array([-1.,  1.])
+    """
     return _native.nn_layer_norm(x, weight, bias, eps)
 
 
 def rms_norm(x, /, weight=None, *, eps=1e-5):
-    """Rows divided by the root of the mean of their squares, times `weight`."""
+    """Rows divided by the root of the mean of their squares, times `weight`.
+
+    >>> xo.nn.rms_norm(xo.asarray([3.0, 3.0]), eps=0.0)
+    array([1., 1.])
+    """
     return _native.nn_rms_norm(x, weight, eps)
 
 
@@ -105,42 +127,74 @@ def linear(x, weight, bias=None, /):
 
 
 def linear_gelu(x, weight, bias=None, /):
-    """`gelu` of `linear`."""
+    """`gelu` of `linear`.
+
+    >>> xo.nn.linear_gelu(xo.asarray([1.0, 10.0]), xo.asarray([[1.0, 2.0]]))
+    array([21.])
+    """
     return _native.nn_linear(x, weight, bias, True)
 
 
 def swiglu(gate, up=None, /):
-    """silu(gate)·up; without `up`, of the two halves of the last axis."""
+    """silu(gate)·up; without `up`, of the two halves of the last axis.
+
+    >>> xo.nn.swiglu(xo.asarray([0.0, 1.0]), xo.asarray([2.0, 2.0]))
+    array([0.        , 1.46211716])
+    """
     return _native.nn_swiglu(gate, up)
 
 
 def rotary(x, /, *, offset=0, base=10000.0, interleaved=False):
-    """Turns pairs of elements by angles that grow with the place, the last axis but one; pairs are halves, or neighbours."""
+    """Turns pairs of elements by angles that grow with the place, the last axis but one; pairs are halves, or neighbours.
+
+    >>> xo.nn.rotary(xo.ones((1, 1, 3, 8), dtype=xo.float32)).shape
+    (1, 1, 3, 8)
+    """
     return _native.nn_rotary(x, offset, base, interleaved)
 
 
 def cross_entropy(logits, targets, /, *, reduction="mean", ignore_index=None):
-    """-log(softmax(logits)[target]) of rows: their mean, their sum, or all ("none")."""
+    """-log(softmax(logits)[target]) of rows: their mean, their sum, or all ("none").
+
+    >>> xo.nn.cross_entropy(xo.asarray([[0.0, 0.0]]), xo.asarray([1]))
+    array(0.69314718)
+    """
     return _native.nn_cross_entropy(logits, targets, reduction, ignore_index)
 
 
 def Linear(inputs, outputs, /, *, bias=True, seed=0):  # noqa: N802 - spelled as the layer is
-    """x·weightᵀ + bias, with random parameters."""
+    """x·weightᵀ + bias, with random parameters.
+
+    >>> xo.nn.Linear(4, 8)(xo.zeros((3, 4), dtype=xo.float32)).shape
+    (3, 8)
+    """
     return _native.nn_linear_layer(inputs, outputs, bias, seed)
 
 
 def LayerNorm(size, /, *, eps=1e-5):  # noqa: N802
-    """Layer norm with `weight` and `bias`."""
+    """Layer norm with `weight` and `bias`.
+
+    >>> list(xo.nn.LayerNorm(8).parameters())
+    ['weight', 'bias']
+    """
     return _native.nn_layer_norm_layer(size, eps)
 
 
 def RMSNorm(size, /, *, eps=1e-5):  # noqa: N802
-    """RMS norm with `weight`."""
+    """RMS norm with `weight`.
+
+    >>> list(xo.nn.RMSNorm(8).parameters())
+    ['weight']
+    """
     return _native.nn_rms_norm_layer(size, eps)
 
 
 def Embedding(rows, columns, /, *, seed=0):  # noqa: N802
-    """Rows of a table, by integers."""
+    """Rows of a table, by integers.
+
+    >>> xo.nn.Embedding(100, 8)(xo.asarray([[1, 2, 3]])).shape
+    (1, 3, 8)
+    """
     return _native.nn_embedding_layer(rows, columns, seed)
 
 
@@ -155,12 +209,20 @@ def MultiHeadAttention(size, heads, /, *, causal=False, window=None, seed=0):  #
 
 
 def FeedForward(size, hidden, /, *, activation="gelu_tanh", seed=0):  # noqa: N802
-    """Two linear maps with an activation between them."""
+    """Two linear maps with an activation between them.
+
+    >>> xo.nn.FeedForward(8, 32)(xo.zeros((3, 8), dtype=xo.float32)).shape
+    (3, 8)
+    """
     return _native.nn_feed_forward_layer(size, hidden, activation, seed)
 
 
 def Mlp(size, hidden, /, *, seed=0):  # noqa: N802
-    """down(silu(gate(x))·up(x)), with the names of Llama's."""
+    """down(silu(gate(x))·up(x)), with the names of Llama's.
+
+    >>> xo.nn.Mlp(8, 32)(xo.zeros((3, 8), dtype=xo.float32)).shape
+    (3, 8)
+    """
     return _native.nn_mlp_layer(size, hidden, seed)
 
 
@@ -190,7 +252,11 @@ def Sequential(*layers):  # noqa: N802
 
 
 def benchmark_kernel(name, /, *args, num_runs=100, **kwargs):
-    """Median seconds of a function of this module on these arguments, computed each time: `benchmark_kernel("gelu", x)`."""
+    """Median seconds of a function of this module on these arguments, computed each time: `benchmark_kernel("gelu", x)`.
+
+    >>> xo.nn.benchmark_kernel("gelu", xo.ones(10), num_runs=3) > 0
+    True
+    """
     functions = {one: globals()[one] for one in __all__ if one.islower() and one != "benchmark_kernel"}
     functions.update({"layernorm": layer_norm, "fused_linear_gelu": linear_gelu, "flash_attention": attention})
     if name not in functions:

@@ -1,13 +1,20 @@
 """Attention, functions and layers of neural networks: inference for now."""
 
 import os
-from typing import Any, Literal, Mapping, Sequence, overload
+from typing import Any, Literal, Mapping, Sequence, final, overload
 
 from . import Array, dtype as _dtype
+
+__all__ = [
+    "Embedding", "FeedForward", "Layer", "LayerNorm", "Linear", "Mlp", "MultiHeadAttention", "RMSNorm", "Sequential", "TransformerLayer",
+    "attention", "attention_weights", "benchmark_kernel", "cross_entropy", "gelu", "layer_norm", "linear", "linear_gelu", "rms_norm", "rotary",
+    "silu", "softmax", "swiglu",
+]
 
 _Activation = Literal["gelu_tanh", "gelu", "relu", "silu"]
 _Window = tuple[int, int] | None
 
+@final
 class Layer:
     """A layer with named parameters."""
 

@@ -35,7 +35,12 @@ __all__ = ["Failure", "GpuMap", "ParIter", "Scope", "Task", "par_iter", "scope",
 
 
 class Failure:
-    """An item without a result: its exception, or `None` if it was skipped because another had failed."""
+    """An item without a result: its exception, or `None` if it was skipped because another had failed.
+
+    >>> results, told = xo.par_iter([1, 0]).run(lambda n: 1 // n, policy="continue")
+    >>> results[0], type(results[1].error).__name__
+    (1, 'ZeroDivisionError')
+    """
 
     def __init__(self, error: Optional[Exception]) -> None:
         self.error = error
@@ -62,17 +67,19 @@ def ahead(function: Callable, items: Iterator, workers: Optional[int] = None) ->
     """A function of each item, on threads that compute where this one does, in order. Few more items are begun than results are taken; those
     before one that raises are given first, and those that have not begun when nobody takes results any more are left out."""
     threads = workers or min(32, (os.cpu_count() or 1) + 4)
-    begun, failure = deque(), None
+    begun: deque = deque()
+    failure: Optional[Exception] = None
+    left: Optional[Iterator] = items
     pool = ThreadPoolExecutor(threads, initializer=Carried().__enter__)
     try:
         while True:
-            while items is not None and len(begun) < _AHEAD * threads:
+            while left is not None and len(begun) < _AHEAD * threads:
                 try:
-                    begun.append(pool.submit(function, next(items)))
+                    begun.append(pool.submit(function, next(left)))
                 except StopIteration:
-                    items = None
+                    left = None
                 except Exception as error:  # noqa: BLE001 - it is raised where its item would be
-                    items, failure = None, error
+                    left, failure = None, error
             if not begun:
                 break
             yield begun.popleft().result()
@@ -255,7 +262,12 @@ class ParIter:
 
 
 class GpuMap(ParIter):
-    """Results of a function of arrays; made by `ParIter.gpu_map`. An iterator ends with the exception of the first item that failed."""
+    """Results of a function of arrays; made by `ParIter.gpu_map`. An iterator ends with the exception of the first item that failed.
+
+    >>> mapped = xo.par_iter([xo.ones(2), xo.zeros(2)]).gpu_map(xo.sum)
+    >>> isinstance(mapped, xo.par.GpuMap), mapped.collect()
+    (True, [array(2.), array(0.)])
+    """
 
     def __init__(self, items, workers, function, max_batch_size, to_host):
         if max_batch_size is not None and max_batch_size < 0:
@@ -347,5 +359,9 @@ class _Run:
 
 
 def par_iter(items: Iterable, workers: Optional[int] = None) -> ParIter:
-    """Items for several threads; see `crossover.par`."""
+    """Items for several threads; see `crossover.par`.
+
+    >>> xo.par_iter([1, 2, 3]).map(lambda n: n * n).collect()
+    [1, 4, 9]
+    """
     return ParIter(lambda most: iter(items), workers)

@@ -106,54 +106,90 @@ class Generator:
 
     @_or_numpys
     def random(self, size=None, dtype=_n.float64):
-        """Uniform numbers from 0 to below 1."""
+        """Uniform numbers from 0 to below 1.
+
+        >>> xo.random.default_rng(0).random((2, 3)).shape
+        (2, 3)
+        """
         return _n.random_uniform(self._next(), _shape(size), dtype)
 
     @_or_numpys
     def uniform(self, low=0.0, high=1.0, size=None):
-        """Uniform numbers from `low` to below `high`."""
+        """Uniform numbers from `low` to below `high`.
+
+        >>> bool(xo.all(xo.random.default_rng(0).uniform(5.0, 6.0, 100) < 6.0))
+        True
+        """
         low, high = _parameters(low, high)
         return low + (high - low) * self.random(_shape(size, low, high))
 
     @_or_numpys
     def standard_normal(self, size=None, dtype=_n.float64):
-        """Normal numbers around 0 with deviation 1."""
+        """Normal numbers around 0 with deviation 1.
+
+        >>> xo.random.default_rng(0).standard_normal(3, dtype=xo.float32).dtype
+        crossover.float32
+        """
         return _n.random_normal(self._next(), _shape(size), dtype)
 
     @_or_numpys
     def normal(self, loc=0.0, scale=1.0, size=None):
-        """Normal numbers around `loc` with deviation `scale`."""
+        """Normal numbers around `loc` with deviation `scale`.
+
+        >>> xo.random.default_rng(0).normal([0.0, 100.0], 1.0, (5, 2)).shape
+        (5, 2)
+        """
         loc, scale = _parameters(loc, scale)
         return loc + scale * self.standard_normal(_shape(size, loc, scale))
 
     @_or_numpys
     def exponential(self, scale=1.0, size=None):
-        """Exponential numbers with mean `scale`."""
+        """Exponential numbers with mean `scale`.
+
+        >>> bool(xo.all(xo.random.default_rng(0).exponential(2.0, 100) >= 0.0))
+        True
+        """
         [scale] = _parameters(scale)
         return scale * _n.random_exponential(self._next(), _shape(size, scale), _n.float64)
 
     @_or_numpys
     def gamma(self, shape, scale=1.0, size=None):
-        """Gamma numbers."""
+        """Gamma numbers.
+
+        >>> bool(xo.all(xo.random.default_rng(0).gamma(3.0, 2.0, 100) >= 0.0))
+        True
+        """
         shape, scale = _parameters(shape, scale)
         return scale * _n.random_gamma(self._next(), _shape(size, shape, scale), shape, _n.float64)
 
     @_or_numpys
     def poisson(self, lam=1.0, size=None):
-        """Poisson counts with mean `lam`."""
+        """Poisson counts with mean `lam`.
+
+        >>> xo.random.default_rng(0).poisson(4.0, 3).dtype
+        crossover.int64
+        """
         [lam] = _parameters(lam)
         return _n.random_poisson(self._next(), _shape(size, lam), lam, _n.int64)
 
     @_or_numpys
     def integers(self, low, high=None, size=None, dtype=_n.int64, endpoint=False):
-        """Whole numbers from `low` to below `high`, or with one number from 0 to below it."""
+        """Whole numbers from `low` to below `high`, or with one number from 0 to below it.
+
+        >>> bool(xo.all(xo.random.default_rng(0).integers(1, 6, 100, endpoint=True) <= 6))
+        True
+        """
         low, high = (0, low) if high is None else (low, high)
         low, high = _operator.index(low), _operator.index(high)
         return _n.random_integers(self._next(), _shape(size), low, high + bool(endpoint), dtype)
 
     @_or_numpys
     def permutation(self, x):
-        """The numbers below x, or the entries of x, in random order."""
+        """The numbers below x, or the entries of x, in random order.
+
+        >>> xo.sort(xo.random.default_rng(0).permutation(4))
+        array([0, 1, 2, 3])
+        """
         count = _whole(x)
         if count is not None:
             return _n.random_permutation(self._next(), count)
@@ -161,7 +197,13 @@ class Generator:
 
     @_or_numpys
     def shuffle(self, x):
-        """Puts the entries of an array or a list in random order, in place."""
+        """Puts the entries of an array or a list in random order, in place.
+
+        >>> cards = ["a", "b", "c"]
+        >>> xo.random.default_rng(0).shuffle(cards)
+        >>> sorted(cards)
+        ['a', 'b', 'c']
+        """
         if isinstance(x, list):
             x[:] = [x[at] for at in self.permutation(len(x)).tolist()]
         else:
@@ -169,7 +211,11 @@ class Generator:
 
     @_or_numpys
     def choice(self, a, size=None, replace=True):
-        """Entries of `a`, or numbers below it, at random."""
+        """Entries of `a`, or numbers below it, at random.
+
+        >>> xo.sort(xo.random.default_rng(0).choice(4, 4, replace=False))
+        array([0, 1, 2, 3])
+        """
         below = _whole(a)
         a = _n.asarray(a) if below is None else _n.arange(below)
         shape = _shape(size)
@@ -200,7 +246,11 @@ def _key(seed):
 
 
 def default_rng(seed=None):
-    """A generator, the same one for the same seed."""
+    """A generator, the same one for the same seed.
+
+    >>> xo.random.default_rng(42).random(3).shape
+    (3,)
+    """
     if isinstance(seed, (Generator, _np.random.Generator)):
         return seed
     if seed is None:
@@ -212,67 +262,124 @@ _shared = default_rng()
 
 
 def seed(seed=None):
-    """Starts the functions of this module anew from a seed, and NumPy's own with it: what this module lacks is drawn by them."""
+    """Starts the functions of this module anew from a seed, and NumPy's own with it: what this module lacks is drawn by them.
+
+    >>> xo.random.seed(1)
+    >>> first = xo.random.random()
+    >>> xo.random.seed(1)
+    >>> bool(first == xo.random.random())
+    True
+    """
     global _shared
     _np.random.seed(_protocols.to_numpy(seed))
     _shared = default_rng(seed)
 
 
 def random(size=None):
-    """Uniform numbers from 0 to below 1."""
+    """Uniform numbers from 0 to below 1.
+
+    >>> bool(0 <= xo.random.random() < 1)
+    True
+    """
     return _shared.random(size)
 
 
 def rand(*shape):
-    """Uniform numbers from 0 to below 1."""
+    """Uniform numbers from 0 to below 1.
+
+    >>> xo.random.rand(2, 3).shape
+    (2, 3)
+    """
     return _shared.random(shape)
 
 
 def randn(*shape):
-    """Normal numbers around 0 with deviation 1."""
+    """Normal numbers around 0 with deviation 1.
+
+    >>> xo.random.randn(2, 3).shape
+    (2, 3)
+    """
     return _shared.standard_normal(shape)
 
 
 def standard_normal(size=None):
-    """Normal numbers around 0 with deviation 1."""
+    """Normal numbers around 0 with deviation 1.
+
+    >>> xo.random.standard_normal((2, 3)).shape
+    (2, 3)
+    """
     return _shared.standard_normal(size)
 
 
 def normal(loc=0.0, scale=1.0, size=None):
-    """Normal numbers around `loc` with deviation `scale`."""
+    """Normal numbers around `loc` with deviation `scale`.
+
+    >>> xo.random.normal(10.0, 0.1, 4).shape
+    (4,)
+    """
     return _shared.normal(loc, scale, size)
 
 
 def uniform(low=0.0, high=1.0, size=None):
-    """Uniform numbers from `low` to below `high`."""
+    """Uniform numbers from `low` to below `high`.
+
+    >>> bool(xo.all(xo.random.uniform(5.0, 6.0, 100) >= 5.0))
+    True
+    """
     return _shared.uniform(low, high, size)
 
 
 def exponential(scale=1.0, size=None):
-    """Exponential numbers with mean `scale`."""
+    """Exponential numbers with mean `scale`.
+
+    >>> bool(xo.all(xo.random.exponential(2.0, 100) >= 0.0))
+    True
+    """
     return _shared.exponential(scale, size)
 
 
 def poisson(lam=1.0, size=None):
-    """Poisson counts with mean `lam`."""
+    """Poisson counts with mean `lam`.
+
+    >>> xo.random.poisson(4.0, 3).dtype
+    crossover.int64
+    """
     return _shared.poisson(lam, size)
 
 
 def randint(low, high=None, size=None, dtype=_n.int64):
-    """Whole numbers from `low` to below `high`."""
+    """Whole numbers from `low` to below `high`.
+
+    >>> bool(xo.all(xo.random.randint(1, 7, 100) <= 6))
+    True
+    """
     return _shared.integers(low, high, size, dtype)
 
 
 def permutation(x):
-    """The numbers below x, or the entries of x, in random order."""
+    """The numbers below x, or the entries of x, in random order.
+
+    >>> xo.sort(xo.random.permutation(4))
+    array([0, 1, 2, 3])
+    """
     return _shared.permutation(x)
 
 
 def shuffle(x):
-    """Puts the entries of an array in random order, in place."""
+    """Puts the entries of an array in random order, in place.
+
+    >>> x = xo.arange(4)
+    >>> xo.random.shuffle(x)
+    >>> xo.sort(x)
+    array([0, 1, 2, 3])
+    """
     _shared.shuffle(x)
 
 
 def choice(a, size=None, replace=True):
-    """Entries of `a`, or numbers below it, at random."""
+    """Entries of `a`, or numbers below it, at random.
+
+    >>> int(xo.random.choice([10, 20])) in (10, 20)
+    True
+    """
     return _shared.choice(a, size, replace)

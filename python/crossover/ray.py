@@ -81,6 +81,8 @@ def map_batches(fn, data, batch_size="auto", *, workers=None, retries=3, num_cpu
     a worker has, and by the number of workers. A worker that dies costs
     a retry, up to `retries` for each batch, and no result; an exception of `fn` is raised here. `num_cpus` and `num_gpus` are what a batch
     takes of a worker. At most two batches per worker are on their way at a time.
+
+    >>> xo.ray.map_batches(lambda rows: rows * 2, xo.arange(4), workers=2)  # doctest: +SKIP
     """
     ray = _ray()
     array = data if isinstance(data, list) else np.asarray(data)

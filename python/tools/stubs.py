@@ -1,27 +1,26 @@
-"""Writes the type stubs `python/crossover/*.pyi` from the package itself: `python python/tools/stubs.py`, or `--check` to compare."""
+"""Writes the type stubs `python/crossover/*.pyi` from the package itself: `python python/tools/stubs.py`, or `--check` to compare.
+
+Each public module has a stub, but for those that say their types themselves (`INLINE`) and those of which one is written by hand (`BY_HAND`).
+What functions return is in `stub_returns.py`. That the stubs agree with the package is tested by `mypy.stubtest`, see `python/tests/test_types.py`.
+"""
 
 import inspect
 import pathlib
 import sys
+import textwrap
+import types
 
 import crossover as xo
+import stub_returns as known
 
 FOLDER = pathlib.Path(__file__).parent.parent / "crossover"
-HEAD = "\"\"\"Written by python/tools/stubs.py.\"\"\"\n\nimport builtins\nfrom typing import Any, Iterator\n\n"
+SAYS = "\"\"\"Written by python/tools/stubs.py.\"\"\"\n\n"
+HEAD = SAYS + "import builtins\nfrom typing import Any, Iterator, final\n\nfrom typing_extensions import Self\n\n"
+PLAIN = SAYS + "from typing import Any, final\n\nfrom typing_extensions import Self\n\nfrom . import Array\n\n"
 
-# What does not return an array.
-RETURNS = {
-    "allclose": "builtins.bool", "array_equal": "builtins.bool", "can_cast": "builtins.bool", "isdtype": "builtins.bool", "broadcast_arrays": "list[Array]", "meshgrid": "list[Array]",
-    "nonzero": "tuple[Array, ...]", "unstack": "tuple[Array, ...]", "split": "list[Array]", "result_type": "dtype", "explain": "str",
-    "fallbacks": "dict[tuple[str, str, int], int]", "get_runtime": "Runtime", "init": "Runtime", "install": "None", "gpu": "Any", "gpu_kernel": "Any", "par_iter": "par.ParIter",
-    "histogram": "tuple[Array, Array]", "unique": "Any", "list_devices": "list[device]", "tolist": "Any", "item": "Any", "tobytes": "bytes",
-    "fill": "None", "sort": "None", "numpy": "Any", "__len__": "int", "__bool__": "builtins.bool", "__float__": "float", "__complex__": "complex",
-    "__index__": "int", "__int__": "int", "__iter__": "Iterator[Array]", "__setitem__": "None", "__contains__": "builtins.bool", "__repr__": "str",
-    "__str__": "str", "__array__": "Any", "__dlpack__": "Any", "__dlpack_device__": "tuple[int, int]", "__array_namespace__": "Any",
-    "__array_ufunc__": "Any", "__array_function__": "Any",
-}
-ARITHMETIC = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
-METHODS = {"__len__", "__bool__", "__float__", "__complex__", "__index__", "__int__", "__iter__", "__contains__"}
+INLINE = {"batch", "exceptions", "par"}
+# With overloads.
+BY_HAND = {"nn"}
 
 
 def signature(function, method=False):
@@ -36,7 +35,8 @@ def signature(function, method=False):
         kind = Any if one.name != "self" else inspect.Parameter.empty
         parts.append(one.replace(annotation=kind, default=default))
     text = str(found.replace(parameters=parts, return_annotation=inspect.Signature.empty))
-    return text.replace("typing.Any", "Any").replace("Ellipsis", "...")
+    text = text.replace("<class '__main__.Any'>", "Any").replace("__main__.Any", "Any")
+    return text.replace("Ellipsis", "...")
 
 
 class Any:  # noqa: N801 - only its name is written
@@ -48,196 +48,202 @@ def summary(thing):
     return (inspect.getdoc(thing) or "").split("\n")[0].replace('"""', "'''")
 
 
-def function(name, thing, indent="", method=False):
+def function(name, thing, indent="", method=False, returns="Array"):
     """The stub of a function."""
-    returns = RETURNS.get(name, "Array") if method or name not in ("sort", "numpy") else "Array"
-    text = signature(thing, method).replace("<class '__main__.Any'>", "Any").replace("__main__.Any", "Any")
-    return f'{indent}def {name}{text} -> {returns}:\n{indent}    """{summary(thing)}"""\n'
+    return f'{indent}def {name}{signature(thing, method)} -> {returns}:\n{indent}    """{summary(thing)}"""\n'
+
+
+def attribute(name, thing, kind):
+    """The stub of a property."""
+    text = f'    @property\n    def {name}(self) -> {kind}:\n        """{summary(thing)}"""\n'
+    if getattr(thing, "fset", None) is not None:
+        text += f"    @{name}.setter\n    def {name}(self, value: Any) -> None: ...\n"
+    return text
+
+
+def is_attribute(found):
+    """Whether a member of a class is read like an attribute."""
+    return inspect.isgetsetdescriptor(found) or isinstance(found, property)
 
 
 def array():
-    """The stub of the class."""
-    lines = ["class Array:", f'    """{summary(xo.Array)}"""', ""]
-    for name, kind in {
-        "dtype": "_dtype", "shape": "tuple[int, ...]", "ndim": "int", "size": "int", "itemsize": "int", "nbytes": "int", "device": "_device",
-        "T": "Array", "mT": "Array", "real": "Array", "imag": "Array", "base": "Array | None",
-    }.items():
-        lines += ["    @property", f"    def {name}(self) -> {kind}:", f'        """{summary(getattr(xo.Array, name))}"""']
-    for name in sorted(vars(xo.Array)):
-        thing = getattr(xo.Array, name)
-        if callable(thing) and not name.startswith("_"):
-            lines.append(function(name, thing, "    ", method=True).rstrip())
-    for name in ARITHMETIC:
+    """The stub of the class of arrays."""
+    text = f'@final\nclass Array:\n    """{summary(xo.Array)}"""\n\n'
+    members = [(name, found) for name, found in sorted(vars(xo.Array).items()) if not name.startswith("_")]
+    for name, found in sorted(members, key=lambda member: not is_attribute(member[1])):
+        kind = known.METHODS.get(name, "Array")
+        text += attribute(name, found, kind) if is_attribute(found) else function(name, getattr(xo.Array, name), "    ", True, kind)
+    for name in known.ARITHMETIC:
         for prefix in ("", "r", "i"):
-            lines.append(f"    def __{prefix}{name}__(self, other: Any, /) -> Array: ...")
+            more = ", modulo: None = ..." if name == "pow" and prefix != "i" else ""
+            ignored = "  # type: ignore[misc]" if name == "pow" and prefix == "i" else ""
+            text += f"    def __{prefix}{name}__(self, other: Any{more}, /) -> Array: ...{ignored}\n"
+    for prefix in ("", "r"):
+        text += f"    def __{prefix}divmod__(self, other: Any, /) -> tuple[Array, Array]: ...\n"
     for name in ("lt", "le", "gt", "ge"):
-        lines.append(f"    def __{name}__(self, other: Any, /) -> Array: ...")
+        text += f"    def __{name}__(self, other: Any, /) -> Array: ...\n"
     for name in ("eq", "ne"):
-        lines.append(f"    def __{name}__(self, other: Any, /) -> Array: ...  # type: ignore[override]")
+        text += f"    def __{name}__(self, other: Any, /) -> Array: ...  # type: ignore[override]\n"
     for name in ("neg", "pos", "abs", "invert"):
-        lines.append(f"    def __{name}__(self) -> Array: ...")
-    lines += ["    def __getitem__(self, key: Any, /) -> Array: ...", "    def __setitem__(self, key: Any, value: Any, /) -> None: ..."]
-    for name in sorted(METHODS):
-        argument = ", value: Any, /" if name == "__contains__" else ""
-        lines.append(f"    def {name}(self{argument}) -> {RETURNS[name]}: ...")
-    return "\n".join(lines) + "\n\n"
-
-
-def plain_class(name, thing):
-    """The stub of another class."""
-    lines = [f"class {name}:", f'    """{summary(thing)}"""', f"    def __init__(self, *args: Any, **kwargs: Any) -> None: ..."]
-    lines.append("    def __getattr__(self, name: str) -> Any: ...")
-    if "__call__" in vars(thing):
-        lines.append("    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...")
-    if hasattr(thing, "__enter__"):
-        lines += [f"    def __enter__(self) -> {'Runtime' if name == 'Config' else name}: ...", "    def __exit__(self, *why: Any) -> builtins.bool: ..."]
-    return "\n".join(lines) + "\n\n"
-
-
-def stub():
-    """The stub of the package."""
-    text = HEAD + "from . import batch as batch, embed as embed, exceptions as exceptions, fft as fft, hrr as hrr, lattice as lattice\n"
-    text, late = text + "from . import linalg as linalg, memory as memory, nn as nn, par as par, random as random, signal as signal\n\n", ""
-    text += array()
-    for name in sorted(set(dir(xo)) - {"Array"}):
-        thing = getattr(xo, name)
-        if inspect.ismodule(thing) or name in ("annotations",):
+        text += f"    def __{name}__(self) -> Array: ...\n"
+    for name, kind in known.SPECIAL.items():
+        found = vars(xo.Array)[name]
+        if is_attribute(found):
+            text += f"    @property\n    def {name}(self) -> {kind}: ...\n"
             continue
-        if name == "ndarray":
-            late += "ndarray = Array\n"
-        elif thing is xo.profile:
-            fields = "    name: str\n    everything: builtins.bool\n    trace: Any\n    def __init__"
-            text += native_class(name, thing, PROFILE, RECORDING).replace("    def __init__", fields, 1)
-        elif isinstance(thing, type):
-            text += plain_class(name, thing)
-        elif isinstance(thing, xo.dtype):
-            late += f"{name}: dtype\n"
-        elif callable(thing):
-            text += function(name, thing) + "\n"
-        else:
-            late += f"{name}: {'None' if thing is None else type(thing).__name__}\n"
-    # Inside the class, the names of these are attributes.
-    return text + late + "_dtype = dtype\n_device = device\n"
+        text += f"    def {name}{signature(found, True)} -> {kind}: ...\n"
+    return text + "\n"
 
 
-# What methods of `crossover.profile` return, and those with underscores.
-PROFILE = {
-    "summary": "str", "bottlenecks": "list[dict[str, Any]]", "html": "str | None", "scope": "Any", "export_json": "None", "export_chrome": "None",
-    "export_speedscope": "None", "export_folded": "None", "export_prometheus": "None",
-}
-RECORDING = [
-    ("__call__", ", *args: Any, **kwargs: Any", "Any"), ("__get__", ", instance: Any, owner: Any = ...", "Any"), ("__enter__", "", "profile"),
-    ("__exit__", ", *why: Any", "builtins.bool"),
-]
-
-# What methods and attributes of `crossover.hrr` return that is no array.
-HRR = {
-    "Space": {
-        "model": "str", "d": "int", "dtype": "_dtype", "seed": "int", "inverse_exact": "Exact", "unbind_exact": "Exact",
-        "cleanup": "list[tuple[int, float] | None]",
-        "top_k": "list[list[tuple[int, float]]]", "factor": "list[Factors]", "retrieval_probability": "float", "capacity": "int",
-    },
-    "ItemMemory": {
-        "open": "ItemMemory", "map": "ItemMemory", "salvage": "tuple[ItemMemory, list[str]]", "space": "Space", "capacity": "int", "names": "list[str]",
-        "add": "None", "remove": "None", "save": "None", "to_device": "None", "query": "list[tuple[str, float] | None]",
-        "top_k": "list[list[tuple[str, float]]]",
-    },
-    "AssociativeMemory": {
-        "space": "Space", "store": "None", "store_vectors": "None", "forget": "None", "recall": "Any",
-        "reliability": "dict[str, Any]", "open": "AssociativeMemory", "salvage": "tuple[AssociativeMemory, list[str]]", "save": "None", "to_device": "None",
-    },
-    "Exact": {"zeros": "list[tuple[int, int]]", "gain": "float"},
-    "Factors": {"indices": "list[int]", "similarity": "float", "rounds": "int", "is_found": "bool"},
-    "State": {"open": "State", "save": "None", "to_device": "State", "names": "list[str]"},
-    "Store": {
-        "create": "Store", "open": "Store", "append": "None", "read": "tuple[dict[str, str], dict[str, Array]]", "history": "list[dict[str, Any]]",
-        "kind": "str", "notes": "dict[str, str]", "hash": "str", "version": "int", "verify": "list[str]",
-        "map": "tuple[dict[str, str], dict[str, Array]]",
-        "salvage": "tuple[list[tuple[str, dict[str, str], dict[str, Array]]], list[str]]",
-    },
-}
-
-
-# The same of `crossover.embed`; `-> Any` in the package is what these say here.
-EMBED = {
-    "Sinusoid": {"frequencies": "list[float]"},
-    "EmbedConfig": {
-        "vocabulary": "int", "dimensions": "int", "layout": "str", "base": "float", "scale": "float", "phase": "float", "shift": "float",
-        "temperature": "float", "relative": "int | None", "precision": "str", "device": "Any", "fusion": "bool", "seed": "int", "embedder": "Embedder",
-    },
-    "Embedder": {
-        "with_vocabulary": "Embedder", "with_dimensions": "Embedder", "with_precision": "Embedder", "with_relative": "Embedder", "recut": "Embedder",
-        "load": "Embedder", "relative": "Array | None", "config": "dict[str, Any]", "info": "dict[str, Any]", "benchmark": "dict[str, float]",
-        "advise": "dict[str, Any]", "vocabulary": "int", "dimensions": "int", "save": "None",
-    },
-    "Table": {"write": "None", "columns": "int", "dtype": "_dtype", "verify": "None", "stats": "dict[str, float]"},
-    "Tokenizer": {
-        "from_json": "Tokenizer", "train": "Tokenizer", "with_padding": "Tokenizer", "with_truncation": "Tokenizer", "whole": "Tokenizer",
-        "vocabulary": "int", "special": "list[tuple[str, int]]", "id": "int | None", "token": "str | None", "encode": "list[int]",
-        "encode_batch": "tuple[Array, Array]", "decode": "Any", "to_json": "str", "save": "None",
-    },
-    "TextEmbedder": {"tokenizer": "Tokenizer", "embedder": "Embedder", "embed": "tuple[Array, Array]", "save": "None", "load": "TextEmbedder"},
-}
-LATTICE = {
-    "Lattice": {
-        "sizes": "list[int]", "periodic": "bool", "vertex": "int", "coordinates": "list[int]", "neighbours": "list[int]", "distance": "int",
-        "shortest_path": "list[int] | None", "route": "tuple[list[int], float] | None", "shortest_paths": "list[list[int] | None]",
-        "distances": "list[int]", "distance_fields": "list[Array]", "analyze_structure": "dict[str, Any]",
-    },
-    "Scratch": {
-        "bytes": "Any", "xor": "None", "add": "None", "swap": "None", "write": "Any", "finish": "dict[str, Any]",
-    },
-}
-
-
-def native_class(name, thing, returns, special=()):
+def native_class(name, thing, returns, special=(), fields=()):
     """The stub of a class of which each method is known; `special` are methods with underscores, what follows `self`, and what they return."""
-    text = f'class {name}:\n    """{summary(thing)}"""\n    def __init__{constructor(thing)} -> None: ...\n'
-    fields = getattr(thing, "__dataclass_fields__", {})
+    text = f'{final(thing)}class {name}:\n    """{summary(thing)}"""\n'
+    fields = [*fields, *getattr(thing, "__dataclass_fields__", {})]
     text += "".join(f"    {field}: {returns[field]}\n" for field in fields)
+    text += constructor(thing)
     for member, found in sorted(vars(thing).items()):
         if member.startswith("_") or member in fields:
             continue
         kind = returns.get(member, "Array")
-        if inspect.isgetsetdescriptor(found) or isinstance(found, property):
-            text += f'    @property\n    def {member}(self) -> {kind}:\n        """{summary(found)}"""\n'
+        if is_attribute(found):
+            text += attribute(member, found, kind)
             continue
         static = isinstance(found, staticmethod)
-        line = function(member, getattr(thing, member), "    ", method=not static)
-        text += ("    @staticmethod\n" if static else "") + line.replace(f"-> {RETURNS.get(member, 'Array')}:", f"-> {kind}:")
+        text += ("    @staticmethod\n" if static else "") + function(member, getattr(thing, member), "    ", not static, kind)
     return text + "".join(f"    def {one}(self{more}) -> {kind}: ...\n" for one, more, kind in special if one in vars(thing)) + "\n"
 
 
+def final(thing):
+    """What says that a class has no subclasses."""
+    return "" if thing.__flags__ & 1 << 10 else "@final\n"
+
+
 def constructor(thing):
-    """The arguments of a class's constructor as text, where it tells them."""
-    try:
-        found = inspect.signature(thing)
-    except (TypeError, ValueError):
-        return "(self, *args: Any, **kwargs: Any)"
-    text = str(found) and signature(thing).replace("<class '__main__.Any'>", "Any").replace("__main__.Any", "Any")
-    return "(self)" if text == "()" else text.replace("(", "(self, ", 1)
+    """The stub of a class's constructor, with its arguments where it tells them; none of a class that only the library makes."""
+    text = signature(thing)
+    is_native = isinstance(vars(thing).get("__new__"), types.BuiltinFunctionType)
+    if not is_native and "__init__" not in vars(thing):
+        return ""
+    first = "cls" if is_native else "self"
+    text = f"({first})" if text == "()" else text.replace("(", f"({first}, ", 1)
+    return f"    def __new__{text} -> Self: ...\n" if is_native else f"    def __init__{text} -> None: ...\n"
 
 
-PLAIN = HEAD.replace("import builtins\n", "").replace(", Iterator", "") + "from . import Array\n\n"
+def block(name):
+    """The methods of a `with` block, as `native_class` takes them."""
+    return [("__enter__", "", name), ("__exit__", ", *why: Any", "builtins.bool")]
+
+
+# The classes of the package: what their members return, special methods, and attributes that are no properties.
+CLASSES = {
+    "Runtime": (known.RUNTIME, block("Runtime"), ()),
+    "__array_namespace_info__": (known.INFO, (), ()),
+    "device": (known.DEVICE, block("device"), ()),
+    "dtype": (known.DTYPE, [("__call__", ", value: Any, /", "Array")], ()),
+    "finfo": (known.FINFO, (), known.FINFO),
+    "iinfo": (known.IINFO, (), known.IINFO),
+    "profile": (known.PROFILE, known.RECORDING, ("name", "everything", "trace")),
+}
+# What else stands at the top of the stub of the package.
+FROM = {
+    "._accelerator": ["Accelerators as _Accelerators"],
+    "._native": ["PressureWatch as _PressureWatch"],
+    "._sets": ["UniqueAllResult as _UniqueAllResult", "UniqueCountsResult as _UniqueCountsResult", "UniqueInverseResult as _UniqueInverseResult"],
+}
+
+
+def package():
+    """The stub of the package."""
+    modules = [name for name in sorted(dir(xo)) if inspect.ismodule(getattr(xo, name))]
+    text, late = HEAD + "".join(f"from . import {name} as {name}\n" for name in modules), ""
+    for source, names in FROM.items():
+        text += f"from {source} import {', '.join(names)}\n"
+    names = [name for name in sorted(set(dir(xo)) - {"Array", "annotations"}) if name not in modules]
+    # What a module with types of its own has comes from there.
+    homes = {}
+    for name in names:
+        home = str(getattr(getattr(xo, name), "__module__", ""))
+        if home.rpartition(".")[2] in modules and home.startswith("crossover."):
+            homes.setdefault(home.rpartition(".")[2], []).append(name)
+    for home, owned in homes.items():
+        text += f"from .{home} import {', '.join(f'{name} as {name}' for name in owned)}\n"
+        names = [name for name in names if name not in owned]
+    text += "\n" + array()
+    for name in names:
+        thing = getattr(xo, name)
+        if thing is xo.Array:
+            late += f"{name} = Array\n"
+        elif name in CLASSES:
+            returns, special, fields = CLASSES[name]
+            text += native_class(name, thing, {"name": "str", "everything": "builtins.bool", "trace": "Any", **returns}, special, fields)
+        elif isinstance(thing, xo.dtype):
+            late += f"{name}: dtype\n"
+        elif callable(thing):
+            text += function(name, thing, returns=known.RETURNS.get(name, "Array")) + "\n"
+        else:
+            late += f"{name}: {'None' if thing is None else type(thing).__name__}\n"
+    # Inside classes, the names of these are attributes.
+    return text + late + "_dtype = dtype\n_device = device\n"
+
+
+def result(name, thing):
+    """The stub of a tuple of arrays with names."""
+    return f"class {name}(NamedTuple):\n" + "".join(f"    {field}: Array\n" for field in thing._fields) + "\n"
+
+
+def names_of(module):
+    """The public names of a module: those it lists, or those of functions and classes that are its own."""
+    own = [name for name, thing in vars(module).items() if callable(thing) and getattr(thing, "__module__", "") == module.__name__]
+    return sorted(name for name in getattr(module, "__all__", own) if not name.startswith("_"))
+
+
+def plain(name):
+    """The stub of a module of functions, and of what classes it has."""
+    module, returns = getattr(xo, name, None) or sys.modules[f"crossover.{name}"], getattr(known, name.upper(), {})
+    body, tuples, borrowed = "", "", []
+    for one in [found for found, thing in vars(module).items() if hasattr(thing, "_fields")]:
+        tuples += result(one, getattr(module, one))
+    for one in names_of(module):
+        thing = getattr(module, one)
+        if hasattr(thing, "_fields"):
+            continue
+        if getattr(xo, one, None) is thing and getattr(thing, "__module__", "") != module.__name__:
+            borrowed.append(f"from . import {one} as {one}")
+        elif isinstance(thing, type) and thing.__module__ == "crossover.exceptions":
+            borrowed.append(f"from .exceptions import {one} as {one}")
+        elif isinstance(thing, type):
+            more = [("__getattr__", ", name: str", "Any")]
+            fields = ["settings"] if name == "config" else []
+            kinds = {"Generator": known.GENERATOR, "Key": known.KEY}.get(one, returns)
+            if one == "ConfigBuilder":
+                kinds = {member: returns.get(member, one) for member in vars(thing)}
+            body += native_class(one, thing, {**kinds, "settings": "dict[str, Any]"}, more, fields)
+        else:
+            body += function(one, thing, returns=returns.get(one, "Array")) + "\n"
+    whole = tuples + body
+    top = f"from typing import {', '.join(word for word, sign in (('Any', ''), ('NamedTuple', '(NamedTuple)'), ('final', '@final')) if sign in whole)}\n"
+    top += "\nfrom typing_extensions import Self\n" if "-> Self" in whole else ""
+    top += "".join(f"\nfrom . import {word}" for word in ("Array", "Runtime") if word in whole)
+    top += "\nfrom ._native import PressureWatch as _PressureWatch" if "_PressureWatch" in whole else ""
+    return SAYS + "\n".join([top.rstrip("\n"), *borrowed, ""]).rstrip("\n") + "\n\n" + whole
 
 
 def hrr():
     """The stub of `crossover.hrr`."""
     common = ("__len__", "", "int"), ("__contains__", ", name: str, /", "bool")
     text = PLAIN.replace("import Array", "import Array, dtype as _dtype")
-    for name, returns in HRR.items():
+    for name, returns in known.HRR.items():
         found = ("__getitem__", ", name: str, /", "Any" if name == "State" else "Array")
         special = *common, found, ("__setitem__", ", name: str, value: Any, /", "None"), ("__delitem__", ", name: str, /", "None")
-        made = native_class(name, getattr(xo.hrr, name), returns, special)
-        text += made.replace(f"def __init__{constructor(getattr(xo.hrr, name))}", "def __init__(self, *args: Any, **kwargs: Any)")
-    text += function("report", xo.hrr.report).replace("-> Array:", "-> dict[str, Any]:")
-    return text + function("verify", xo.hrr.verify).replace("-> Array:", "-> list[str]:")
+        text += native_class(name, getattr(xo.hrr, name), returns, special)
+    text += function("report", xo.hrr.report, returns="dict[str, Any]")
+    return text + function("verify", xo.hrr.verify, returns="list[str]")
 
 
 def embed():
     """The stub of `crossover.embed`."""
     text = PLAIN.replace("import Array", "import Array, dtype as _dtype")
-    for name, returns in EMBED.items():
+    for name, returns in known.EMBED.items():
         more = ", texts: list[str]" if name == "TextEmbedder" else ", tokens: Any, position: int = ..."
         kind = "tuple[Array, Array]" if name == "TextEmbedder" else "Array"
         text += native_class(name, getattr(xo.embed, name), returns, [("__call__", more, kind), ("__len__", "", "int")])
@@ -247,15 +253,43 @@ def embed():
 def lattice():
     """The stub of `crossover.lattice`."""
     text = PLAIN
-    for name, returns in LATTICE.items():
+    for name, returns in known.LATTICE.items():
         special = ("__len__", "", "int"), ("__enter__", "", "Scratch"), ("__exit__", ", *why: Any", "None")
         text += native_class(name, getattr(xo.lattice, name), returns, special)
-    text += function("cube", xo.lattice.cube).replace("-> Array:", "-> Lattice:")
+    text += function("cube", xo.lattice.cube, returns="Lattice")
     return text + "".join(function(name, getattr(xo.lattice, name)) for name in ("walsh_hadamard", "xor_convolve", "xor_transform"))
 
 
+def native():
+    """The stub of the native half, of which the package names little."""
+    text = SAYS + "import builtins\nfrom typing import Any, final\n\ndef __getattr__(name: str) -> Any: ...\n\n"
+    watch = xo._native.PressureWatch
+    return text + native_class("PressureWatch", watch, {"close": "None"}, block("PressureWatch")).rstrip() + "\n"
+
+
+def stubs():
+    """All files that are written, by name."""
+    found = {"__init__": package(), "_native": native(), "embed": embed(), "hrr": hrr(), "lattice": lattice()}
+    public = {name for name in dir(xo) if inspect.ismodule(getattr(xo, name))} | {"config"}
+    for name in sorted(public - set(found) - INLINE - BY_HAND):
+        found[name] = plain(name)
+    return {f"{name}.pyi": with_names(name, text).rstrip("\n") + "\n" for name, text in found.items()}
+
+
+def with_names(name, text):
+    """A stub with the list of public names, if its module has one."""
+    listed = getattr(sys.modules.get(f"crossover.{name}"), "__all__", None)
+    if listed is None or name == "_native":
+        return text
+    names = textwrap.fill(", ".join(f'"{one}"' for one in listed), 130, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
+    lines = text.split("\n")
+    # Behind the imports.
+    at = max(number for number, line in enumerate(lines) if line.startswith(("from ", "import "))) + 1
+    return "\n".join([*lines[:at], "", f"__all__ = [\n{names},\n]", *lines[at:]])
+
+
 if __name__ == "__main__":
-    for name, text in {"__init__.pyi": stub(), "embed.pyi": embed(), "hrr.pyi": hrr(), "lattice.pyi": lattice()}.items():
+    for name, text in stubs().items():
         file = FOLDER / name
         if "--check" in sys.argv:
             if not file.exists() or file.read_text() != text:

@@ -46,7 +46,7 @@ const SUITE: [&str; 6] = [
 ///   cargo xtask python --release --ratios -- --only any,all --json ratios.json      these, also into a file
 ///   cargo xtask python --ray                    batches on Ray, in an environment of its own that has it
 ///   cargo xtask python --notebook               python/examples/tour.ipynb, executed anew
-///   cargo xtask python --stubs                  python/crossover/__init__.pyi again, from the package
+///   cargo xtask python --stubs                  python/crossover/*.pyi again, from the package
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Arguments {

@@ -11,6 +11,11 @@ use crate::{array::PyArray, values::array_from};
 
 /// A data type. There is one object per type, such as `crossover.float32`; functions also take NumPy's dtypes, Python's types
 /// and names.
+///
+/// >>> xo.dtype("float32") == xo.float32, xo.float32.itemsize
+/// (True, 4)
+/// >>> xo.float32(1.5)
+/// array(1.5, dtype=float32)
 #[pyclass(frozen, name = "dtype", module = "crossover")]
 pub struct PyDType(pub DType);
 
@@ -147,6 +152,9 @@ impl PyDType {
     }
 
     /// The dtype of an operation between this one and another.
+    ///
+    /// >>> xo.uint8.promote(xo.int8)
+    /// crossover.int16
     fn promote(&self, other: Dt) -> PyDType {
         PyDType(self.0.promote(other.0))
     }

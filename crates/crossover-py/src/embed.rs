@@ -45,6 +45,9 @@ fn precision(name: &str) -> PyResult<Precision> {
 }
 
 /// A sinusoidal encoding of positions.
+///
+/// >>> xo.embed.Sinusoid(4).encode(xo.asarray([0]))
+/// array([[0., 1., 0., 1.]], dtype=float32)
 #[pyclass(frozen, name = "Sinusoid", module = "crossover.embed")]
 pub struct PySinusoid(Sinusoid);
 
@@ -103,6 +106,9 @@ impl PySinusoid {
 }
 
 /// Tokens and positions to vectors.
+///
+/// >>> xo.embed.Embedder(1000, 64)(xo.asarray([[1, 2, 3]])).shape
+/// (1, 3, 64)
 #[pyclass(frozen, name = "Embedder", module = "crossover.embed")]
 pub struct PyEmbedder(pub(crate) Embedder);
 
@@ -301,6 +307,13 @@ impl PyEmbedder {
 }
 
 /// Rows in a file, with checksums and a cache of those in use.
+///
+/// >>> import os, tempfile
+/// >>> path = os.path.join(tempfile.mkdtemp(), "rows")
+/// >>> xo.embed.Table.write(path, [xo.reshape(xo.arange(6.0), (3, 2))])
+/// >>> xo.embed.Table(path).lookup(xo.asarray([2, 0]))
+/// array([[4., 5.],
+///        [0., 1.]])
 #[pyclass(frozen, name = "Table", module = "crossover.embed")]
 pub struct PyTable(Table);
 

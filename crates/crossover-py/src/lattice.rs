@@ -90,6 +90,10 @@ impl Way {
 }
 
 /// An n-dimensional lattice without stored edges.
+///
+/// >>> grid = xo.lattice.Lattice([3, 4])
+/// >>> grid.coordinates(7), grid.distance(0, 11), grid.shortest_path(0, 2)
+/// ([1, 3], 5, [0, 1, 2])
 #[pyclass(frozen, name = "Lattice", module = "crossover.lattice")]
 pub struct PyLattice(Lattice);
 

@@ -13,6 +13,9 @@ use crate::{
 };
 
 /// What computes arrays: its devices, settings, memory and statistics. A `with` block makes it that of this thread.
+///
+/// >>> sorted(xo.get_runtime().memory_stats()["cpu"])[:3]
+/// ['budget', 'cached', 'free']
 #[pyclass(frozen, name = "Runtime", module = "crossover")]
 pub struct PyRuntime(Runtime);
 
@@ -31,17 +34,26 @@ impl PyRuntime {
     }
 
     /// Whether a device can be used.
+    ///
+    /// >>> xo.get_runtime().is_available("cpu")
+    /// True
     fn is_available(&self, py: Python<'_>, device: Dev) -> bool {
         computing(py, || self.0.is_available(device.0))
     }
 
     /// The settings in effect: name, value and who set it.
+    ///
+    /// >>> [name for name, value, origin in xo.get_runtime().settings() if name == "threads"]
+    /// ['threads']
     fn settings(&self) -> Vec<(String, String, String)> {
         let settings = self.0.settings().into_iter();
         settings.map(|s| (s.name.to_string(), s.value, s.origin.to_string())).collect()
     }
 
     /// Kernels launched, copies, fallbacks, since the runtime was made.
+    ///
+    /// >>> sorted(xo.get_runtime().stats())
+    /// ['fallbacks', 'launches', 'postponed', 'transferred_bytes', 'transfers']
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let counts = self.0.stats().counts;
         let found = PyDict::new(py);
@@ -54,6 +66,9 @@ impl PyRuntime {
     }
 
     /// For each device in use: bytes live, peak, cached, free, budget and total, the share used and the level of pressure.
+    ///
+    /// >>> xo.get_runtime().memory_stats()["cpu"]["level"]
+    /// 'normal'
     fn memory_stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let all = PyDict::new(py);
         for (device, memory) in self.0.memory_stats() {
@@ -73,6 +88,9 @@ impl PyRuntime {
 
     /// How busy the machine is: `cpu`, the share of all cores that worked since the last call, for whatever program; `process`, how many worked
     /// for this one; `gpus`, for each GPU its name and the share of the time in which it worked. `None` where the system does not say.
+    ///
+    /// >>> sorted(xo.get_runtime().utilization())
+    /// ['cpu', 'gpus', 'process']
     fn utilization<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let now = computing(py, || self.0.utilization());
         let found = PyDict::new(py);
@@ -85,18 +103,26 @@ impl PyRuntime {
     }
 
     /// Whether an array of so many bytes could be made on a device now.
+    ///
+    /// >>> xo.get_runtime().can_allocate(1000)
+    /// True
     #[pyo3(signature = (nbytes, device=Dev(Device::Cpu)), text_signature = "($self, nbytes, device='cpu')")]
     fn can_allocate(&self, py: Python<'_>, nbytes: u64, device: Dev) -> PyResult<bool> {
         computing(py, || self.0.can_allocate(device.0, nbytes)).map_err(|error| raise(&error))
     }
 
     /// Gives memory back that arrays have freed and that is kept for the next ones.
+    ///
+    /// >>> xo.get_runtime().trim()
     fn trim(&self, py: Python<'_>) -> PyResult<()> {
         computing(py, || self.0.trim()).map_err(|error| raise(&error))
     }
 
     /// Calls `callback(device, event)` whenever the memory of a GPU gets near the end of its budget or away from it, until the watch is
     /// closed. `event` has the keys level, before, usage and budget.
+    ///
+    /// >>> watch = xo.get_runtime().on_pressure(lambda device, event: print(device, event["level"]))
+    /// >>> watch.close()
     fn on_pressure(&self, callback: Py<PyAny>) -> PressureWatch {
         let subscription = self.0.on_pressure(move |device, event| {
             Python::attach(|py| {
@@ -201,6 +227,9 @@ fn limit(value: &Bound<'_, PyAny>) -> PyResult<Limit> {
 }
 
 /// The runtime of this thread.
+///
+/// >>> xo.get_runtime().backend in ("cpu", "cuda")
+/// True
 #[pyfunction]
 fn get_runtime() -> PyRuntime {
     PyRuntime(device::runtime())
@@ -213,6 +242,9 @@ fn share_runtime(runtime: Option<&Bound<'_, PyRuntime>>) {
 }
 
 /// The devices of the machine: the host first.
+///
+/// >>> xo.list_devices()[0]
+/// device('cpu')
 #[pyfunction]
 fn list_devices() -> Vec<PyDevice> {
     let count = device::runtime().device_count();

@@ -18,6 +18,10 @@ fn pair(tokens: Tokens) -> (PyArray, PyArray) {
 }
 
 /// Texts to tokens and back, by `tokenizer.json`.
+///
+/// >>> tokenizer = xo.embed.Tokenizer.train(["one fish", "two fish"], 280)
+/// >>> tokenizer.decode(tokenizer.encode("red fish"))
+/// 'red fish'
 #[pyclass(frozen, name = "Tokenizer", module = "crossover.embed")]
 pub struct PyTokenizer(Tokenizer);
 
@@ -133,6 +137,12 @@ impl PyTokenizer {
 }
 
 /// A tokenizer and the embedder of its tokens, saved as one folder.
+///
+/// >>> tokenizer = xo.embed.Tokenizer.train(["one fish", "two fish"], 280, special=["<pad>"]).with_padding("<pad>")
+/// >>> texts = xo.embed.TextEmbedder(tokenizer, xo.embed.Embedder(tokenizer.vocabulary, 64))
+/// >>> vectors, mask = texts.embed(["one", "two fish"])
+/// >>> vectors.shape[::2], mask.dtype
+/// ((2, 64), crossover.bool)
 #[pyclass(frozen, name = "TextEmbedder", module = "crossover.embed")]
 pub struct PyTextEmbedder(TextEmbedder);
 

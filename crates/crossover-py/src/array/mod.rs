@@ -201,6 +201,9 @@ impl PyArray {
     }
 
     /// The array on a device.
+    ///
+    /// >>> xo.ones(2).to_device("cpu").device
+    /// device('cpu')
     #[pyo3(signature = (device, /, *, stream=None))]
     fn to_device(&self, py: Python<'_>, device: Dev, stream: Option<&Bound<'_, PyAny>>) -> PyResult<PyArray> {
         if stream.is_some() {
@@ -210,6 +213,9 @@ impl PyArray {
     }
 
     /// Computes the array now and returns it.
+    ///
+    /// >>> (xo.ones(2) + 1).eval()
+    /// array([2., 2.])
     fn eval(this: Py<Self>, py: Python<'_>) -> PyResult<Py<Self>> {
         if let Some(done) = placed(|| this.get().0.eval_if_small()) {
             return done.map(|()| this).map_err(|error| raise(&error));
@@ -219,16 +225,25 @@ impl PyArray {
     }
 
     /// The plan that computing the array would run, as text.
+    ///
+    /// >>> (xo.ones(2) + 1).explain().startswith("plan: ")
+    /// True
     fn explain(&self, py: Python<'_>) -> PyResult<String> {
         computing(py, || self.0.explain()).map_err(|error| raise(&error))
     }
 
     /// The elements as Python numbers in nested lists; a number for an array without axes.
+    ///
+    /// >>> xo.asarray([[1, 2], [3, 4]]).tolist()
+    /// [[1, 2], [3, 4]]
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         nested(py, &mut self.elements(py)?, self.0.shape().dims())
     }
 
     /// The elements in row-major order as bytes.
+    ///
+    /// >>> xo.asarray([1, 2], dtype=xo.uint8).tobytes()
+    /// b'\x01\x02'
     fn tobytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let size = self.0.dtype().size();
         let mut bytes = vec![0; size * self.0.size()];
@@ -239,6 +254,9 @@ impl PyArray {
     }
 
     /// The only element, or the one at a position, as a Python number.
+    ///
+    /// >>> xo.asarray([3.5, 4.5]).item(1)
+    /// 4.5
     #[pyo3(signature = (*at))]
     fn item<'py>(this: &Bound<'py, Self>, at: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
         let py = this.py();

@@ -95,6 +95,9 @@ pub fn converted(array: &Array, dtype: DType) -> PyResult<Array> {
 }
 
 /// The array in another dtype.
+///
+/// >>> xo.astype(xo.asarray([1.7, -2.0]), xo.int32)
+/// array([ 1, -2], dtype=int32)
 #[pyfunction]
 #[pyo3(signature = (x, dtype, /, *, copy=true, device=None))]
 fn astype(
@@ -115,6 +118,10 @@ fn astype(
 }
 
 /// An array from an object with `__dlpack__`, copied.
+///
+/// >>> import numpy as np
+/// >>> xo.from_dlpack(np.arange(3))
+/// array([0, 1, 2])
 #[pyfunction]
 #[pyo3(signature = (x, /, *, device=None, copy=None))]
 fn from_dlpack(x: &Bound<'_, PyAny>, device: Option<Dev>, copy: Option<bool>) -> PyResult<PyArray> {
@@ -127,6 +134,9 @@ fn from_dlpack(x: &Bound<'_, PyAny>, device: Option<Dev>, copy: Option<bool>) ->
 }
 
 /// Zeros.
+///
+/// >>> xo.zeros(3)
+/// array([0., 0., 0.])
 #[pyfunction]
 #[pyo3(signature = (shape, *, dtype=None, device=None))]
 fn zeros(py: Python<'_>, shape: Lengths, dtype: Option<Dt>, device: Option<Dev>) -> PyResult<PyArray> {
@@ -135,6 +145,10 @@ fn zeros(py: Python<'_>, shape: Lengths, dtype: Option<Dt>, device: Option<Dev>)
 }
 
 /// Ones.
+///
+/// >>> xo.ones((2, 2), dtype=xo.int32)
+/// array([[1, 1],
+///        [1, 1]], dtype=int32)
 #[pyfunction]
 #[pyo3(signature = (shape, *, dtype=None, device=None))]
 fn ones(py: Python<'_>, shape: Lengths, dtype: Option<Dt>, device: Option<Dev>) -> PyResult<PyArray> {
@@ -143,6 +157,9 @@ fn ones(py: Python<'_>, shape: Lengths, dtype: Option<Dt>, device: Option<Dev>) 
 }
 
 /// An array to be written: zeros.
+///
+/// >>> xo.empty((2, 3)).shape
+/// (2, 3)
 #[pyfunction]
 #[pyo3(signature = (shape, *, dtype=None, device=None))]
 fn empty(py: Python<'_>, shape: Lengths, dtype: Option<Dt>, device: Option<Dev>) -> PyResult<PyArray> {
@@ -165,6 +182,9 @@ fn filled(shape: Vec<usize>, value: Arg, dtype: Option<DType>) -> PyResult<Array
 }
 
 /// One number everywhere.
+///
+/// >>> xo.full(2, 7)
+/// array([7, 7])
 #[pyfunction]
 #[pyo3(signature = (shape, fill_value, *, dtype=None, device=None))]
 fn full(
@@ -178,6 +198,9 @@ fn full(
 }
 
 /// Zeros with the shape and, unless another is given, the dtype of an array.
+///
+/// >>> xo.zeros_like(xo.asarray([1, 2]))
+/// array([0, 0])
 #[pyfunction]
 #[pyo3(signature = (x, /, *, dtype=None, device=None))]
 fn zeros_like(py: Python<'_>, x: Arr, dtype: Option<Dt>, device: Option<Dev>) -> PyResult<PyArray> {
@@ -186,6 +209,9 @@ fn zeros_like(py: Python<'_>, x: Arr, dtype: Option<Dt>, device: Option<Dev>) ->
 }
 
 /// Ones with the shape and, unless another is given, the dtype of an array.
+///
+/// >>> xo.ones_like(xo.asarray([1, 2]))
+/// array([1, 1])
 #[pyfunction]
 #[pyo3(signature = (x, /, *, dtype=None, device=None))]
 fn ones_like(py: Python<'_>, x: Arr, dtype: Option<Dt>, device: Option<Dev>) -> PyResult<PyArray> {
@@ -194,6 +220,9 @@ fn ones_like(py: Python<'_>, x: Arr, dtype: Option<Dt>, device: Option<Dev>) -> 
 }
 
 /// An array to be written, with the shape and, unless another is given, the dtype of an array.
+///
+/// >>> xo.empty_like(xo.asarray([1, 2])).dtype
+/// crossover.int64
 #[pyfunction]
 #[pyo3(signature = (x, /, *, dtype=None, device=None))]
 fn empty_like(py: Python<'_>, x: Arr, dtype: Option<Dt>, device: Option<Dev>) -> PyResult<PyArray> {
@@ -201,6 +230,9 @@ fn empty_like(py: Python<'_>, x: Arr, dtype: Option<Dt>, device: Option<Dev>) ->
 }
 
 /// One number everywhere, with the shape and, unless another is given, the dtype of an array.
+///
+/// >>> xo.full_like(xo.asarray([1, 2]), 7)
+/// array([7, 7])
 #[pyfunction]
 #[pyo3(signature = (x, /, fill_value, *, dtype=None, device=None))]
 fn full_like(
@@ -290,6 +322,10 @@ fn linspace(
 }
 
 /// Ones on one diagonal, zeros elsewhere.
+///
+/// >>> xo.eye(2)
+/// array([[1., 0.],
+///        [0., 1.]])
 #[pyfunction]
 #[pyo3(signature = (n_rows, n_cols=None, /, *, k=0, dtype=None, device=None))]
 fn eye(
@@ -305,6 +341,10 @@ fn eye(
 }
 
 /// The lower triangle of matrices, zeros above.
+///
+/// >>> xo.tril(xo.ones((2, 2)))
+/// array([[1., 0.],
+///        [1., 1.]])
 #[pyfunction]
 #[pyo3(signature = (x, /, k=0))]
 fn tril(x: Arr, k: i64) -> PyResult<PyArray> {
@@ -312,6 +352,10 @@ fn tril(x: Arr, k: i64) -> PyResult<PyArray> {
 }
 
 /// The upper triangle of matrices, zeros below.
+///
+/// >>> xo.triu(xo.ones((2, 2)))
+/// array([[1., 1.],
+///        [0., 1.]])
 #[pyfunction]
 #[pyo3(signature = (x, /, k=0))]
 fn triu(x: Arr, k: i64) -> PyResult<PyArray> {
@@ -319,6 +363,10 @@ fn triu(x: Arr, k: i64) -> PyResult<PyArray> {
 }
 
 /// Coordinates of a grid: one array per axis, `indexing` 'xy' or 'ij'.
+///
+/// >>> xo.meshgrid(xo.asarray([1, 2]), xo.asarray([5, 6]))[1]
+/// array([[5, 5],
+///        [6, 6]])
 #[pyfunction]
 #[pyo3(signature = (*arrays, indexing="xy"))]
 fn meshgrid<'py>(py: Python<'py>, arrays: Arrays, indexing: &str) -> PyResult<Bound<'py, PyList>> {

@@ -16,6 +16,9 @@ use crate::{
 };
 
 /// Product of matrices; leading axes broadcast, arrays with one axis are vectors.
+///
+/// >>> xo.matmul(xo.asarray([[1, 2], [3, 4]]), xo.asarray([10, 1]))
+/// array([12, 34])
 #[pyfunction]
 #[pyo3(signature = (x1, x2, /))]
 fn matmul(x1: Arr, x2: Arr) -> PyResult<PyArray> {
@@ -23,6 +26,9 @@ fn matmul(x1: Arr, x2: Arr) -> PyResult<PyArray> {
 }
 
 /// NumPy's product: sums over the last axis of `x1` and the one before the last of `x2`.
+///
+/// >>> xo.dot(xo.asarray([1.0, 2.0]), xo.asarray([3.0, 4.0]))
+/// array(11.)
 #[pyfunction]
 #[pyo3(signature = (x1, x2, /))]
 fn dot(x1: Arr, x2: Arr) -> PyResult<PyArray> {
@@ -32,6 +38,10 @@ fn dot(x1: Arr, x2: Arr) -> PyResult<PyArray> {
 }
 
 /// The last two axes exchanged; a view.
+///
+/// >>> xo.matrix_transpose(xo.asarray([[1, 2], [3, 4]]))
+/// array([[1, 3],
+///        [2, 4]])
 #[pyfunction]
 #[pyo3(signature = (x, /))]
 fn matrix_transpose(x: Arr) -> PyResult<PyArray> {
@@ -42,6 +52,9 @@ fn matrix_transpose(x: Arr) -> PyResult<PyArray> {
 }
 
 /// Sums of products over axes: the last `axes` of `x1` with the first of `x2`, or pairs of axes.
+///
+/// >>> xo.tensordot(xo.ones((2, 3)), xo.ones((3, 4)), axes=1).shape
+/// (2, 4)
 #[pyfunction]
 #[pyo3(signature = (x1, x2, /, axes=None), text_signature = "(x1, x2, /, axes=2)")]
 fn tensordot(x1: Arr, x2: Arr, axes: Option<&Bound<'_, PyAny>>) -> PyResult<PyArray> {
@@ -81,6 +94,9 @@ fn tensordot(x1: Arr, x2: Arr, axes: Option<&Bound<'_, PyAny>>) -> PyResult<PyAr
 }
 
 /// Sum of products of the conjugated `x1` with `x2` along an axis.
+///
+/// >>> xo.vecdot(xo.asarray([[1, 2], [3, 4]]), xo.asarray([10, 1]))
+/// array([12, 34])
 #[pyfunction]
 #[pyo3(signature = (x1, x2, /, *, axis=-1))]
 fn vecdot(x1: Arr, x2: Arr, axis: i64) -> PyResult<PyArray> {
@@ -88,6 +104,9 @@ fn vecdot(x1: Arr, x2: Arr, axis: i64) -> PyResult<PyArray> {
 }
 
 /// Einstein's sums.
+///
+/// >>> xo.einsum("ij,j->i", xo.asarray([[1, 2], [3, 4]]), xo.asarray([10, 1]))
+/// array([12, 34])
 #[pyfunction]
 #[pyo3(signature = (subscripts, /, *operands))]
 fn einsum(subscripts: &str, operands: Arrays) -> PyResult<PyArray> {

@@ -16,6 +16,10 @@ use crate::{
 };
 
 /// The same elements in another shape, in which one length may be -1; a view where possible.
+///
+/// >>> xo.reshape(xo.arange(6), (2, -1))
+/// array([[0, 1, 2],
+///        [3, 4, 5]])
 #[pyfunction]
 #[pyo3(signature = (x, /, shape, *, copy=None))]
 pub fn reshape(x: Arr, shape: Lengths, copy: Option<bool>) -> PyResult<PyArray> {
@@ -24,6 +28,10 @@ pub fn reshape(x: Arr, shape: Lengths, copy: Option<bool>) -> PyResult<PyArray> 
 }
 
 /// The array repeated to a shape; a view.
+///
+/// >>> xo.broadcast_to(xo.asarray([1, 2]), (2, 2))
+/// array([[1, 2],
+///        [1, 2]])
 #[pyfunction]
 #[pyo3(signature = (x, /, shape))]
 fn broadcast_to(x: Arr, shape: Lengths) -> PyResult<PyArray> {
@@ -32,6 +40,10 @@ fn broadcast_to(x: Arr, shape: Lengths) -> PyResult<PyArray> {
 }
 
 /// The arrays repeated to their common shape.
+///
+/// >>> xo.broadcast_arrays(xo.asarray([1, 2]), xo.asarray([[0], [5]]))[1]
+/// array([[0, 0],
+///        [5, 5]])
 #[pyfunction]
 #[pyo3(signature = (*arrays))]
 fn broadcast_arrays<'py>(py: Python<'py>, arrays: Arrays) -> PyResult<Bound<'py, PyList>> {
@@ -40,6 +52,9 @@ fn broadcast_arrays<'py>(py: Python<'py>, arrays: Arrays) -> PyResult<Bound<'py,
 }
 
 /// Arrays joined along an axis they have; without one (`axis=None`), flattened first.
+///
+/// >>> xo.concat([xo.asarray([1, 2]), xo.asarray([3])])
+/// array([1, 2, 3])
 #[pyfunction]
 #[pyo3(signature = (arrays, /, axis=Some(0)), text_signature = "(arrays, /, axis=0)")]
 fn concat(arrays: Arrays, axis: Option<i64>) -> PyResult<PyArray> {
@@ -53,6 +68,10 @@ fn concat(arrays: Arrays, axis: Option<i64>) -> PyResult<PyArray> {
 }
 
 /// Arrays of one shape joined along a new axis.
+///
+/// >>> xo.stack([xo.asarray([1, 2]), xo.asarray([3, 4])])
+/// array([[1, 2],
+///        [3, 4]])
 #[pyfunction]
 #[pyo3(signature = (arrays, /, axis=0))]
 fn stack(arrays: Arrays, axis: i64) -> PyResult<PyArray> {
@@ -60,6 +79,9 @@ fn stack(arrays: Arrays, axis: i64) -> PyResult<PyArray> {
 }
 
 /// The entries of an axis, which goes away: views.
+///
+/// >>> xo.unstack(xo.asarray([[1, 2], [3, 4]]))
+/// (array([1, 2]), array([3, 4]))
 #[pyfunction]
 #[pyo3(signature = (x, /, axis=0))]
 fn unstack<'py>(py: Python<'py>, x: Arr, axis: i64) -> PyResult<Bound<'py, PyTuple>> {
@@ -67,6 +89,9 @@ fn unstack<'py>(py: Python<'py>, x: Arr, axis: i64) -> PyResult<Bound<'py, PyTup
 }
 
 /// New axes of length 1; a view.
+///
+/// >>> xo.expand_dims(xo.asarray([1, 2]), axis=1).shape
+/// (2, 1)
 #[pyfunction]
 #[pyo3(signature = (x, /, axis=Axis::Some(vec![0])), text_signature = "(x, /, axis=0)")]
 fn expand_dims(x: Arr, axis: Axis) -> PyResult<PyArray> {
@@ -93,6 +118,9 @@ fn expand_dims(x: Arr, axis: Axis) -> PyResult<PyArray> {
 }
 
 /// The array without axes of length 1: those named, or all; a view.
+///
+/// >>> xo.squeeze(xo.asarray([[1, 2]]))
+/// array([1, 2])
 #[pyfunction]
 #[pyo3(signature = (x, /, axis=Axis::All), text_signature = "(x, /, axis=None)")]
 fn squeeze(x: Arr, axis: Axis) -> PyResult<PyArray> {
@@ -101,6 +129,9 @@ fn squeeze(x: Arr, axis: Axis) -> PyResult<PyArray> {
 }
 
 /// Axes reversed in direction; a view.
+///
+/// >>> xo.flip(xo.asarray([1, 2, 3]))
+/// array([3, 2, 1])
 #[pyfunction]
 #[pyo3(signature = (x, /, axis=Axis::All), text_signature = "(x, /, axis=None)")]
 fn flip(x: Arr, axis: Axis) -> PyResult<PyArray> {
@@ -109,6 +140,9 @@ fn flip(x: Arr, axis: Axis) -> PyResult<PyArray> {
 }
 
 /// Axes in another order; a view.
+///
+/// >>> xo.permute_dims(xo.ones((2, 3, 4)), (2, 0, 1)).shape
+/// (4, 2, 3)
 #[pyfunction]
 #[pyo3(signature = (x, /, axes))]
 fn permute_dims(x: Arr, axes: Lengths) -> PyResult<PyArray> {
@@ -124,6 +158,9 @@ fn permute_dims(x: Arr, axes: Lengths) -> PyResult<PyArray> {
 }
 
 /// Axes moved to other places, the others in their order; a view.
+///
+/// >>> xo.moveaxis(xo.ones((2, 3, 4)), 0, -1).shape
+/// (3, 4, 2)
 #[pyfunction]
 #[pyo3(signature = (x, source, destination, /))]
 fn moveaxis(x: Arr, source: Lengths, destination: Lengths) -> PyResult<PyArray> {
@@ -158,6 +195,9 @@ fn moveaxis(x: Arr, source: Lengths, destination: Lengths) -> PyResult<PyArray> 
 }
 
 /// Elements moved along axes, those pushed out coming in at the other end.
+///
+/// >>> xo.roll(xo.asarray([1, 2, 3]), 1)
+/// array([3, 1, 2])
 #[pyfunction]
 #[pyo3(signature = (x, /, shift, axis=Axis::All), text_signature = "(x, /, shift, axis=None)")]
 fn roll(x: Arr, shift: Lengths, axis: Axis) -> PyResult<PyArray> {
@@ -178,6 +218,9 @@ fn roll(x: Arr, shift: Lengths, axis: Axis) -> PyResult<PyArray> {
 }
 
 /// Each entry several times in a row: as often as a number, or an array with one count per entry, says.
+///
+/// >>> xo.repeat(xo.asarray([1, 2]), 2)
+/// array([1, 1, 2, 2])
 #[pyfunction]
 #[pyo3(signature = (x, repeats, /, axis=None))]
 fn repeat(py: Python<'_>, x: Arr, repeats: Arg, axis: Option<i64>) -> PyResult<PyArray> {
@@ -206,6 +249,9 @@ fn repeat(py: Python<'_>, x: Arr, repeats: Arg, axis: Option<i64>) -> PyResult<P
 }
 
 /// The whole array several times along each axis.
+///
+/// >>> xo.tile(xo.asarray([1, 2]), (2,))
+/// array([1, 2, 1, 2])
 #[pyfunction]
 #[pyo3(signature = (x, repetitions, /))]
 fn tile(x: Arr, repetitions: Lengths) -> PyResult<PyArray> {
@@ -214,6 +260,9 @@ fn tile(x: Arr, repetitions: Lengths) -> PyResult<PyArray> {
 }
 
 /// Elements put before and after each axis; `mode` is 'constant', 'edge', 'reflect', 'symmetric' or 'wrap'.
+///
+/// >>> xo.pad(xo.asarray([1, 2]), (1, 2))
+/// array([0, 1, 2, 0, 0])
 #[pyfunction]
 #[pyo3(signature = (x, pad_width, mode="constant", *, constant_values=Arg::Number(Number::Int(0))), text_signature = "(x, pad_width, mode='constant', *, constant_values=0)")]
 fn pad(x: Arr, pad_width: &Bound<'_, PyAny>, mode: &str, constant_values: Arg) -> PyResult<PyArray> {
@@ -247,6 +296,9 @@ fn pad(x: Arr, pad_width: &Bound<'_, PyAny>, mode: &str, constant_values: Arg) -
 }
 
 /// How often each of 0, 1, … occurs among integers, or the sum of the weights there.
+///
+/// >>> xo.bincount(xo.asarray([1, 3, 1]))
+/// array([0, 2, 0, 1])
 #[pyfunction]
 #[pyo3(signature = (x, /, weights=None, minlength=0))]
 fn bincount(py: Python<'_>, x: Arr, weights: Option<Arr>, minlength: usize) -> PyResult<PyArray> {

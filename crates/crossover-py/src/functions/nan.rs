@@ -15,6 +15,9 @@ fn without_nan(x: &Array, value: f64) -> Option<(Array, Array)> {
 }
 
 /// Sum of the elements that are not NaN.
+///
+/// >>> xo.nansum(xo.asarray([1.0, xo.nan, 2.0]))
+/// array(3.)
 #[pyfunction]
 #[pyo3(signature = (a, axis=Axis::All), text_signature = "(a, axis=None)")]
 fn nansum(a: Arr, axis: Axis) -> PyResult<PyArray> {
@@ -25,6 +28,9 @@ fn nansum(a: Arr, axis: Axis) -> PyResult<PyArray> {
 }
 
 /// Mean of the elements that are not NaN; NaN where there are none.
+///
+/// >>> xo.nanmean(xo.asarray([1.0, xo.nan, 2.0]))
+/// array(1.5)
 #[pyfunction]
 #[pyo3(signature = (a, axis=Axis::All), text_signature = "(a, axis=None)")]
 fn nanmean(a: Arr, axis: Axis) -> PyResult<PyArray> {
@@ -46,6 +52,9 @@ fn extreme(a: &Array, axis: &Axis, end: f64, find: fn(&Array, Axes) -> Array) ->
 }
 
 /// Largest of the elements that are not NaN; NaN where there are none.
+///
+/// >>> xo.nanmax(xo.asarray([1.0, xo.nan, 2.0]))
+/// array(2.)
 #[pyfunction]
 #[pyo3(signature = (a, axis=Axis::All), text_signature = "(a, axis=None)")]
 fn nanmax(a: Arr, axis: Axis) -> PyResult<PyArray> {
@@ -53,6 +62,9 @@ fn nanmax(a: Arr, axis: Axis) -> PyResult<PyArray> {
 }
 
 /// Smallest of the elements that are not NaN; NaN where there are none.
+///
+/// >>> xo.nanmin(xo.asarray([1.0, xo.nan, 2.0]))
+/// array(1.)
 #[pyfunction]
 #[pyo3(signature = (a, axis=Axis::All), text_signature = "(a, axis=None)")]
 fn nanmin(a: Arr, axis: Axis) -> PyResult<PyArray> {

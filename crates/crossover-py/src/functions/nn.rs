@@ -175,6 +175,10 @@ impl Layer for nn::Sequential {}
 impl Layer for nn::TransformerLayer {}
 
 /// A layer with named parameters. Called with an array it gives the result.
+///
+/// >>> layer = xo.nn.Linear(4, 2)
+/// >>> layer(xo.zeros((3, 4), dtype=xo.float32)).shape, layer.size
+/// ((3, 2), 10)
 #[pyclass(frozen, name = "Layer", module = "crossover.nn")]
 pub struct PyLayer {
     kind: &'static str,

@@ -13,6 +13,10 @@ use crate::{
 };
 
 /// The place in the stream of random numbers that a draw starts at. The same key and shape give the same numbers on every device.
+///
+/// >>> key = xo.random.Key(7)
+/// >>> xo.random.default_rng(key).random(3).shape
+/// (3,)
 #[pyclass(frozen, name = "Key", module = "crossover.random")]
 pub struct PyKey(Key);
 
@@ -24,6 +28,9 @@ impl PyKey {
     }
 
     /// Several independent keys.
+    ///
+    /// >>> len(xo.random.Key(7).split(3))
+    /// 3
     #[pyo3(signature = (n=2))]
     fn split(&self, n: usize) -> PyResult<Vec<PyKey>> {
         let keys = self.0.split_n(n).map_err(|error| raise(&error))?;
@@ -31,6 +38,10 @@ impl PyKey {
     }
 
     /// The key that belongs to a number, such as a step of a loop.
+    ///
+    /// >>> keys = [xo.random.Key(7).fold(step) for step in range(3)]
+    /// >>> len(keys)
+    /// 3
     fn fold(&self, number: u64) -> PyKey {
         PyKey(self.0.fold(number))
     }

@@ -78,6 +78,9 @@ fn sum(x: Arr, axis: Axis, dtype: Option<Dt>, keepdims: bool) -> PyResult<PyArra
 }
 
 /// Product of elements over axes.
+///
+/// >>> xo.prod(xo.asarray([[1, 2], [3, 4]]), axis=1)
+/// array([ 2, 12])
 #[pyfunction]
 #[pyo3(signature = (x, /, axis=Axis::All, dtype=None, *, keepdims=false), text_signature = "(x, /, axis=None, dtype=None, *, keepdims=False)")]
 fn prod(x: Arr, axis: Axis, dtype: Option<Dt>, keepdims: bool) -> PyResult<PyArray> {
@@ -85,6 +88,9 @@ fn prod(x: Arr, axis: Axis, dtype: Option<Dt>, keepdims: bool) -> PyResult<PyArr
 }
 
 /// Mean of elements over axes.
+///
+/// >>> xo.mean(xo.asarray([[1, 2], [3, 4]]), axis=0)
+/// array([2., 3.])
 #[pyfunction]
 #[pyo3(signature = (x, /, axis=Axis::All, dtype=None, *, keepdims=false), text_signature = "(x, /, axis=None, dtype=None, *, keepdims=False)")]
 fn mean(x: Arr, axis: Axis, dtype: Option<Dt>, keepdims: bool) -> PyResult<PyArray> {
@@ -92,6 +98,9 @@ fn mean(x: Arr, axis: Axis, dtype: Option<Dt>, keepdims: bool) -> PyResult<PyArr
 }
 
 /// Smallest element over axes; NaN wins.
+///
+/// >>> xo.min(xo.asarray([[1, 2], [3, 4]]), axis=1)
+/// array([1, 3])
 #[pyfunction]
 #[pyo3(signature = (x, /, axis=Axis::All, *, keepdims=false), text_signature = "(x, /, axis=None, *, keepdims=False)")]
 fn min(x: Arr, axis: Axis, keepdims: bool) -> PyResult<PyArray> {
@@ -99,6 +108,9 @@ fn min(x: Arr, axis: Axis, keepdims: bool) -> PyResult<PyArray> {
 }
 
 /// Largest element over axes; NaN wins.
+///
+/// >>> xo.max(xo.asarray([[1, 2], [3, 4]]), axis=1)
+/// array([2, 4])
 #[pyfunction]
 #[pyo3(signature = (x, /, axis=Axis::All, *, keepdims=false), text_signature = "(x, /, axis=None, *, keepdims=False)")]
 fn max(x: Arr, axis: Axis, keepdims: bool) -> PyResult<PyArray> {
@@ -106,6 +118,9 @@ fn max(x: Arr, axis: Axis, keepdims: bool) -> PyResult<PyArray> {
 }
 
 /// Variance over axes; `correction` (NumPy's `ddof`) is taken off the number of elements.
+///
+/// >>> xo.var(xo.asarray([1.0, 3.0]), correction=1)
+/// array(2.)
 #[pyfunction]
 #[pyo3(signature = (x, /, axis=Axis::All, *, correction=0.0, keepdims=false, ddof=None), text_signature = "(x, /, axis=None, *, correction=0.0, keepdims=False, ddof=None)")]
 fn var(x: Arr, axis: Axis, correction: f64, keepdims: bool, ddof: Option<f64>) -> PyResult<PyArray> {
@@ -113,6 +128,9 @@ fn var(x: Arr, axis: Axis, correction: f64, keepdims: bool, ddof: Option<f64>) -
 }
 
 /// Standard deviation over axes; `correction` (NumPy's `ddof`) is taken off the number of elements.
+///
+/// >>> xo.std(xo.asarray([1.0, 3.0]))
+/// array(1.)
 #[pyfunction]
 #[pyo3(name = "std", signature = (x, /, axis=Axis::All, *, correction=0.0, keepdims=false, ddof=None), text_signature = "(x, /, axis=None, *, correction=0.0, keepdims=False, ddof=None)")]
 fn std_(x: Arr, axis: Axis, correction: f64, keepdims: bool, ddof: Option<f64>) -> PyResult<PyArray> {
@@ -120,6 +138,9 @@ fn std_(x: Arr, axis: Axis, correction: f64, keepdims: bool, ddof: Option<f64>) 
 }
 
 /// Whether any element over axes is true, or not zero.
+///
+/// >>> xo.any(xo.asarray([[False, True], [False, False]]), axis=1)
+/// array([ True, False])
 #[pyfunction]
 #[pyo3(signature = (x, /, axis=Axis::All, *, keepdims=false), text_signature = "(x, /, axis=None, *, keepdims=False)")]
 fn any(x: Arr, axis: Axis, keepdims: bool) -> PyResult<PyArray> {
@@ -127,6 +148,9 @@ fn any(x: Arr, axis: Axis, keepdims: bool) -> PyResult<PyArray> {
 }
 
 /// Whether all elements over axes are true, or not zero.
+///
+/// >>> xo.all(xo.asarray([[True, True], [True, False]]), axis=1)
+/// array([ True, False])
 #[pyfunction]
 #[pyo3(signature = (x, /, axis=Axis::All, *, keepdims=false), text_signature = "(x, /, axis=None, *, keepdims=False)")]
 fn all(x: Arr, axis: Axis, keepdims: bool) -> PyResult<PyArray> {
@@ -134,6 +158,9 @@ fn all(x: Arr, axis: Axis, keepdims: bool) -> PyResult<PyArray> {
 }
 
 /// Number of elements over axes that are not zero.
+///
+/// >>> xo.count_nonzero(xo.asarray([0, 3, 5]))
+/// array(2)
 #[pyfunction]
 #[pyo3(signature = (x, /, axis=Axis::All, *, keepdims=false), text_signature = "(x, /, axis=None, *, keepdims=False)")]
 fn count_nonzero(x: Arr, axis: Axis, keepdims: bool) -> PyResult<PyArray> {
@@ -141,6 +168,9 @@ fn count_nonzero(x: Arr, axis: Axis, keepdims: bool) -> PyResult<PyArray> {
 }
 
 /// Logarithm of the sum of exponentials over axes.
+///
+/// >>> xo.logsumexp(xo.asarray([1000.0, 1000.0]))
+/// array(1000.69314718)
 #[pyfunction]
 #[pyo3(signature = (x, /, axis=Axis::All, *, keepdims=false), text_signature = "(x, /, axis=None, *, keepdims=False)")]
 fn logsumexp(x: Arr, axis: Axis, keepdims: bool) -> PyResult<PyArray> {
@@ -148,6 +178,9 @@ fn logsumexp(x: Arr, axis: Axis, keepdims: bool) -> PyResult<PyArray> {
 }
 
 /// Exponentials divided by their sum along an axis.
+///
+/// >>> xo.softmax(xo.asarray([0.0, 0.0, 1000.0]))
+/// array([0., 0., 1.])
 #[pyfunction]
 #[pyo3(signature = (x, /, axis=-1))]
 fn softmax(x: Arr, axis: i64) -> PyResult<PyArray> {
@@ -166,6 +199,9 @@ fn line(x: &Array, axis: Option<i64>) -> PyResult<i64> {
 }
 
 /// Running sum along an axis.
+///
+/// >>> xo.cumulative_sum(xo.asarray([1, 2, 3]))
+/// array([1, 3, 6])
 #[pyfunction]
 #[pyo3(signature = (x, /, *, axis=None, dtype=None, include_initial=false))]
 fn cumulative_sum(x: Arr, axis: Option<i64>, dtype: Option<Dt>, include_initial: bool) -> PyResult<PyArray> {
@@ -174,6 +210,9 @@ fn cumulative_sum(x: Arr, axis: Option<i64>, dtype: Option<Dt>, include_initial:
 }
 
 /// Running product along an axis.
+///
+/// >>> xo.cumulative_prod(xo.asarray([1, 2, 3]))
+/// array([1, 2, 6])
 #[pyfunction]
 #[pyo3(signature = (x, /, *, axis=None, dtype=None, include_initial=false))]
 fn cumulative_prod(x: Arr, axis: Option<i64>, dtype: Option<Dt>, include_initial: bool) -> PyResult<PyArray> {
@@ -182,6 +221,9 @@ fn cumulative_prod(x: Arr, axis: Option<i64>, dtype: Option<Dt>, include_initial
 }
 
 /// Differences of neighbours along an axis, `n` times over.
+///
+/// >>> xo.diff(xo.asarray([1, 4, 9]))
+/// array([3, 5])
 #[pyfunction]
 #[pyo3(signature = (x, /, n=1, axis=-1, prepend=None, append=None))]
 fn diff(x: Arr, n: usize, axis: i64, prepend: Option<Arr>, append: Option<Arr>) -> PyResult<PyArray> {

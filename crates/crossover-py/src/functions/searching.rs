@@ -25,6 +25,9 @@ fn extreme(
 }
 
 /// Index of the first largest element along an axis, or of all elements.
+///
+/// >>> xo.argmax(xo.asarray([3, 9, 1]))
+/// array(1)
 #[pyfunction]
 #[pyo3(signature = (x, /, axis=None, *, keepdims=false))]
 fn argmax(x: Arr, axis: Option<i64>, keepdims: bool) -> PyResult<PyArray> {
@@ -32,6 +35,9 @@ fn argmax(x: Arr, axis: Option<i64>, keepdims: bool) -> PyResult<PyArray> {
 }
 
 /// Index of the first smallest element along an axis, or of all elements.
+///
+/// >>> xo.argmin(xo.asarray([3, 9, 1]))
+/// array(2)
 #[pyfunction]
 #[pyo3(signature = (x, /, axis=None, *, keepdims=false))]
 fn argmin(x: Arr, axis: Option<i64>, keepdims: bool) -> PyResult<PyArray> {
@@ -39,6 +45,9 @@ fn argmin(x: Arr, axis: Option<i64>, keepdims: bool) -> PyResult<PyArray> {
 }
 
 /// Elements in order along an axis; equal ones keep theirs.
+///
+/// >>> xo.sort(xo.asarray([3, 9, 1]))
+/// array([1, 3, 9])
 #[pyfunction]
 #[pyo3(signature = (x, /, axis=-1, *, descending=false, stable=true))]
 fn sort(x: Arr, axis: i64, descending: bool, stable: bool) -> PyResult<PyArray> {
@@ -47,6 +56,9 @@ fn sort(x: Arr, axis: i64, descending: bool, stable: bool) -> PyResult<PyArray> 
 }
 
 /// The indices that sort an axis; equal elements keep their order.
+///
+/// >>> xo.argsort(xo.asarray([3, 9, 1]))
+/// array([2, 0, 1])
 #[pyfunction]
 #[pyo3(signature = (x, /, axis=-1, *, descending=false, stable=true))]
 fn argsort(x: Arr, axis: i64, descending: bool, stable: bool) -> PyResult<PyArray> {
@@ -55,6 +67,9 @@ fn argsort(x: Arr, axis: i64, descending: bool, stable: bool) -> PyResult<PyArra
 }
 
 /// Where values belong in an array with one axis that is sorted, or that `sorter` sorts.
+///
+/// >>> xo.searchsorted(xo.asarray([1.0, 3.0, 5.0]), xo.asarray([2.0, 5.0]))
+/// array([1, 2])
 #[pyfunction]
 #[pyo3(signature = (x1, x2, /, side="left", sorter=None))]
 fn searchsorted(py: Python<'_>, x1: Arr, x2: Arg, side: &str, sorter: Option<Arr>) -> PyResult<PyArray> {
@@ -70,6 +85,9 @@ fn searchsorted(py: Python<'_>, x1: Arr, x2: Arg, side: &str, sorter: Option<Arr
 }
 
 /// Indices of the elements that are not zero: one array per axis.
+///
+/// >>> xo.nonzero(xo.asarray([0, 3, 5]))
+/// (array([1, 2]),)
 #[pyfunction]
 #[pyo3(signature = (x, /))]
 fn nonzero<'py>(py: Python<'py>, x: Arr) -> PyResult<Bound<'py, PyTuple>> {
@@ -93,6 +111,9 @@ fn where_(condition: Arr, x1: Arg, x2: Arg) -> PyResult<PyArray> {
 }
 
 /// Entries along an axis, by their indices.
+///
+/// >>> xo.take(xo.asarray([10, 20, 30]), xo.asarray([2, 0]))
+/// array([30, 10])
 #[pyfunction]
 #[pyo3(signature = (x, indices, /, axis=None))]
 fn take(py: Python<'_>, x: Arr, indices: Arr, axis: Option<i64>) -> PyResult<PyArray> {
@@ -104,6 +125,10 @@ fn take(py: Python<'_>, x: Arr, indices: Arr, axis: Option<i64>) -> PyResult<PyA
 }
 
 /// Elements along an axis, each at an index of its own.
+///
+/// >>> xo.take_along_axis(xo.asarray([[3, 1], [5, 7]]), xo.asarray([[1], [0]]), axis=1)
+/// array([[1],
+///        [5]])
 #[pyfunction]
 #[pyo3(signature = (x, indices, /, axis=-1))]
 fn take_along_axis(py: Python<'_>, x: Arr, indices: Arr, axis: i64) -> PyResult<PyArray> {
@@ -111,6 +136,9 @@ fn take_along_axis(py: Python<'_>, x: Arr, indices: Arr, axis: i64) -> PyResult<
 }
 
 /// Whether each element of `x1` equals one of `x2`.
+///
+/// >>> xo.isin(xo.asarray([1, 2, 3]), xo.asarray([3, 1]))
+/// array([ True, False,  True])
 #[pyfunction]
 #[pyo3(signature = (x1, x2, /))]
 fn isin(x1: Arr, x2: Arr) -> PyResult<PyArray> {
@@ -143,6 +171,9 @@ fn unique_inverse<'py>(py: Python<'py>, x: Arr) -> PyResult<Bound<'py, PyTuple>>
 }
 
 /// Distinct elements in ascending order.
+///
+/// >>> xo.unique_values(xo.asarray([3, 1, 3]))
+/// array([1, 3])
 #[pyfunction]
 #[pyo3(signature = (x, /))]
 fn unique_values(py: Python<'_>, x: Arr) -> PyResult<PyArray> {
@@ -150,6 +181,9 @@ fn unique_values(py: Python<'_>, x: Arr) -> PyResult<PyArray> {
 }
 
 /// Counts of elements between edges, and the edges: `bins` is how many, `range` from where to where.
+///
+/// >>> xo.histogram(xo.asarray([0.0, 1.0, 1.5, 4.0]), bins=2)
+/// (array([3, 1]), array([0., 2., 4.]))
 #[pyfunction]
 #[pyo3(signature = (x, /, bins=None, range=None, density=false, weights=None))]
 fn histogram<'py>(

@@ -15,6 +15,12 @@ use crate::{
 };
 
 /// Items by name, one vector each, that grow.
+///
+/// >>> space = xo.hrr.Space("hrr", d=1024)
+/// >>> words = xo.hrr.ItemMemory(space)
+/// >>> words.add(["dog", "man"])
+/// >>> words.query(space.named("man"))[0][0]
+/// 'man'
 #[pyclass(frozen, name = "ItemMemory", module = "crossover.hrr")]
 pub struct PyItemMemory(pub(super) Mutex<ItemMemory>);
 
@@ -137,6 +143,12 @@ impl PyItemMemory {
 }
 
 /// What is damaged in a store, as text; empty if it is intact.
+///
+/// >>> import tempfile
+/// >>> folder = tempfile.mkdtemp()
+/// >>> xo.hrr.ItemMemory(xo.hrr.Space()).save(folder)
+/// >>> xo.hrr.verify(folder)
+/// []
 #[pyfunction]
 pub fn hrr_verify(py: Python<'_>, folder: std::path::PathBuf) -> PyResult<Vec<String>> {
     let report = computing(py, || Store::verify_folder(&folder)).map_err(failed)?;

@@ -18,6 +18,11 @@ use crate::{
 };
 
 /// A model, the number of elements of its vectors, their dtype, and a seed for names.
+///
+/// >>> space = xo.hrr.Space("hrr", d=1024)
+/// >>> pair = space.bind(space.named("colour"), space.named("red"))
+/// >>> bool(space.similarity(space.unbind(pair, space.named("colour")), space.named("red")) > 0.5)
+/// True
 #[pyclass(frozen, name = "Space", module = "crossover.hrr")]
 pub struct PySpace(pub Space);
 
@@ -251,7 +256,7 @@ impl PySpace {
     /// >>> words = space.named(["one", "two"])
     /// >>> kept = space.compact(words)
     /// >>> kept.dtype, kept.shape
-    /// (bfloat16, (2, 1024))
+    /// (crossover.bfloat16, (2, 1024))
     /// >>> bool(xo.all(space.similarity(space.expand(kept), words) > 0.9999))
     /// True
     fn expand(&self, compact: Arr) -> PyResult<PyArray> {
