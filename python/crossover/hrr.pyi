@@ -7,17 +7,17 @@ from . import Array, dtype as _dtype
 class Space:
     """A model, the number of elements of its vectors, their dtype, and a seed for names."""
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    def bind(self, /, a: stubs.Any, b: stubs.Any) -> Array:
+    def bind(self, /, a: Any, b: Any) -> Array:
         """Binds two vectors into one that resembles neither."""
-    def bind_normalised(self, /, a: stubs.Any, b: stubs.Any) -> Array:
+    def bind_normalised(self, /, a: Any, b: Any) -> Array:
         """`bind`, then `normalise`, in one kernel."""
-    def bind_superpose(self, /, keys: stubs.Any, values: stubs.Any) -> Array:
+    def bind_superpose(self, /, keys: Any, values: Any) -> Array:
         """Rows bound pairwise and superposed."""
-    def capacity(self, /, items: stubs.Any, wanted: stubs.Any = ...) -> int:
+    def capacity(self, /, items: Any, wanted: Any = ...) -> int:
         """The most pairs that can be superposed so that retrieval succeeds with this probability."""
-    def cleanup(self, /, queries: stubs.Any, items: stubs.Any, threshold: stubs.Any = ...) -> list[tuple[int, float] | None]:
+    def cleanup(self, /, queries: Any, items: Any, threshold: Any = ...) -> list[tuple[int, float] | None]:
         """For each query the row of the nearest item and how alike they are, or None below the threshold."""
-    def compact(self, /, vectors: stubs.Any, dtype: stubs.Any = ...) -> Array:
+    def compact(self, /, vectors: Any, dtype: Any = ...) -> Array:
         """Vectors in a quarter to half of the memory, to be kept: numbers rounded to bfloat16, or to float16, those of "fhrr" in rows of 2·d."""
     @property
     def d(self) -> int:
@@ -25,61 +25,61 @@ class Space:
     @property
     def dtype(self) -> _dtype:
         """The type of the elements."""
-    def expand(self, /, compact: stubs.Any) -> Array:
+    def expand(self, /, compact: Any) -> Array:
         """Vectors of the space from compact ones."""
-    def factor(self, /, bound: stubs.Any, codebooks: stubs.Any, rounds: stubs.Any = ...) -> list[Factors]:
+    def factor(self, /, bound: Any, codebooks: Any, rounds: Any = ...) -> list[Factors]:
         """Which items, one of each codebook, were bound: for each of the vectors what was found, in a list."""
     def identity(self, /) -> Array:
         """The vector that binding with leaves every vector as it is."""
-    def inverse(self, /, a: stubs.Any) -> Array:
+    def inverse(self, /, a: Any) -> Array:
         """The vector that undoes a binding, approximately."""
-    def inverse_exact(self, /, a: stubs.Any) -> Exact:
+    def inverse_exact(self, /, a: Any) -> Exact:
         """The vector that undoes a binding exactly, the places where there is none, and by how much noise can grow."""
     @property
     def model(self) -> str:
         """The model's name."""
-    def multi_bind(self, /, vectors: stubs.Any) -> Array:
+    def multi_bind(self, /, vectors: Any) -> Array:
         """Binds any number of vectors."""
-    def named(self, /, names: stubs.Any) -> Array:
+    def named(self, /, names: Any) -> Array:
         """The vector of a name, or of each of several names."""
-    def nearest(self, /, queries: stubs.Any, items: stubs.Any) -> Array:
+    def nearest(self, /, queries: Any, items: Any) -> Array:
         """The rows of the nearest items, one for each query, as an array; -1 where a query is NaN. Lazy, and computed where the vectors are."""
-    def ngram(self, /, vectors: stubs.Any) -> Array:
+    def ngram(self, /, vectors: Any) -> Array:
         """One n-gram: the rows bound together, each permuted by its distance from the end. Rows (.., n, d) make (.., d)."""
-    def ngrams(self, /, vectors: stubs.Any, n: stubs.Any) -> Array:
+    def ngrams(self, /, vectors: Any, n: Any) -> Array:
         """All n-grams of the rows, superposed. Rows (.., count, d) make (.., d)."""
-    def normalise(self, /, a: stubs.Any) -> Array:
+    def normalise(self, /, a: Any) -> Array:
         """Vectors as superpositions should be."""
-    def permute(self, /, a: stubs.Any, times: stubs.Any = ...) -> Array:
+    def permute(self, /, a: Any, times: Any = ...) -> Array:
         """Moves every element to another place, by a fixed random permutation, so many times."""
-    def power(self, /, a: stubs.Any, exponent: stubs.Any) -> Array:
+    def power(self, /, a: Any, exponent: Any) -> Array:
         """A vector bound with itself so many times; fractions where a root exists."""
-    def random(self, /, n: stubs.Any, seed: stubs.Any = ...) -> Array:
+    def random(self, /, n: Any, seed: Any = ...) -> Array:
         """`n` random vectors of a seed, one per row."""
-    def record(self, /, pairs: stubs.Any) -> Array:
+    def record(self, /, pairs: Any) -> Array:
         """A record of pairs of a role and a filler, superposed; ask it with `unbind`."""
-    def retrieval_probability(self, /, pairs: stubs.Any, items: stubs.Any) -> float:
+    def retrieval_probability(self, /, pairs: Any, items: Any) -> float:
         """The probability that the right one of `items` items is found in a superposition of `pairs` pairs."""
     @property
     def seed(self) -> int:
         """The seed of names."""
-    def sequence(self, /, vectors: stubs.Any) -> Array:
+    def sequence(self, /, vectors: Any) -> Array:
         """A sequence: rows permuted by their place and superposed. Rows (.., k, d) make (.., d)."""
-    def sequence_item(self, /, sequence: stubs.Any, place: stubs.Any) -> Array:
+    def sequence_item(self, /, sequence: Any, place: Any) -> Array:
         """What stands at a place of a sequence, with noise."""
-    def similarities(self, /, queries: stubs.Any, items: stubs.Any) -> Array:
+    def similarities(self, /, queries: Any, items: Any) -> Array:
         """The similarity of every query with every item, as a matrix."""
-    def similarity(self, /, a: stubs.Any, b: stubs.Any) -> Array:
+    def similarity(self, /, a: Any, b: Any) -> Array:
         """How alike vectors are: 1 equal, 0 unrelated, -1 opposite."""
-    def superpose(self, /, vectors: stubs.Any, weights: stubs.Any = ...) -> Array:
+    def superpose(self, /, vectors: Any, weights: Any = ...) -> Array:
         """The superposition of the rows, with weights or without."""
-    def top_k(self, /, queries: stubs.Any, items: stubs.Any, k: stubs.Any) -> list[list[tuple[int, float]]]:
+    def top_k(self, /, queries: Any, items: Any, k: Any) -> list[list[tuple[int, float]]]:
         """For each query the `k` nearest items, nearest first, as (row, similarity); the first is the answer of `cleanup`."""
-    def unbind(self, /, bound: stubs.Any, key: stubs.Any) -> Array:
+    def unbind(self, /, bound: Any, key: Any) -> Array:
         """What was bound with `key` to give `bound`, with noise."""
-    def unbind_exact(self, /, bound: stubs.Any, key: stubs.Any) -> Exact:
+    def unbind_exact(self, /, bound: Any, key: Any) -> Exact:
         """What was bound with `key`, exactly, the places where that cannot be known, and by how much noise can grow."""
-    def unitary(self, /, a: stubs.Any) -> Array:
+    def unitary(self, /, a: Any) -> Array:
         """The nearest vector whose inverse is exact."""
     @property
     def width(self) -> int:
@@ -88,7 +88,7 @@ class Space:
 class ItemMemory:
     """Items by name, one vector each, that grow. With a `dtype`, float16 or bfloat16, vectors are kept and compared in 16 bits: half the memory and half the bytes of"""
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    def add(self, /, names: stubs.Any, vector: stubs.Any = ...) -> None:
+    def add(self, /, names: Any, vector: Any = ...) -> None:
         """Adds names with their own vectors, or one name with the vector given."""
     @property
     def capacity(self) -> int:
@@ -97,31 +97,31 @@ class ItemMemory:
     def kept(self) -> _dtype | None:
         """The type of 16 bits that vectors are kept and compared in; None where they are kept as they are."""
     @staticmethod
-    def map(folder: stubs.Any) -> ItemMemory:
+    def map(folder: Any) -> ItemMemory:
         """As `open`, but the vectors are used where they lie in the store's files, which are verified all the same: for memories larger than"""
     @property
     def names(self) -> list[str]:
         """The names, in the order of the rows."""
-    def nearest(self, /, queries: stubs.Any) -> Array:
+    def nearest(self, /, queries: Any) -> Array:
         """The rows of the nearest items of queries, one for each, as an array; -1 where a query is NaN, or there are no items. Lazy, and computed where the vectors are."""
     @staticmethod
-    def open(folder: stubs.Any) -> ItemMemory:
+    def open(folder: Any) -> ItemMemory:
         """The memory of a store, if every byte is as it was written."""
-    def query(self, /, queries: stubs.Any, threshold: stubs.Any = ...) -> list[tuple[str, float] | None]:
+    def query(self, /, queries: Any, threshold: Any = ...) -> list[tuple[str, float] | None]:
         """The nearest item of each query as (name, similarity), or None below the threshold."""
-    def remove(self, /, name: stubs.Any) -> None:
+    def remove(self, /, name: Any) -> None:
         """Removes an item."""
     @staticmethod
-    def salvage(folder: stubs.Any) -> tuple[ItemMemory, list[str]]:
+    def salvage(folder: Any) -> tuple[ItemMemory, list[str]]:
         """What can be saved of a damaged store: a memory of the items that are as they were written, and what is damaged, as text."""
-    def save(self, /, folder: stubs.Any) -> None:
+    def save(self, /, folder: Any) -> None:
         """Saves what is new."""
     @property
     def space(self) -> Space:
         """The space of the vectors."""
-    def to_device(self, /, device: stubs.Any) -> None:
+    def to_device(self, /, device: Any) -> None:
         """Keeps the vectors, as queries compare with them, on a device, so that queries there move nothing."""
-    def top_k(self, /, queries: stubs.Any, k: stubs.Any) -> list[list[tuple[str, float]]]:
+    def top_k(self, /, queries: Any, k: Any) -> list[list[tuple[str, float]]]:
         """The k nearest items of each query, nearest first."""
     @property
     def vectors(self) -> Array:
@@ -133,36 +133,36 @@ class ItemMemory:
 class AssociativeMemory:
     """Pairs of items, superposed in one vector of fixed size, which answers less certainly with every pair. With a `sum` it has the pairs that were added up"""
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    def forget(self, /, key: stubs.Any, value: stubs.Any) -> None:
+    def forget(self, /, key: Any, value: Any) -> None:
         """Takes pairs of vectors out again that were stored; one that certainly was not is an error."""
     @staticmethod
-    def map(folder: stubs.Any) -> AssociativeMemory:
+    def map(folder: Any) -> AssociativeMemory:
         """As `open`, but the sum is used where it lies in the store's file, which is verified all the same. Nobody may change the file meanwhile; this library never does."""
     @staticmethod
-    def open(folder: stubs.Any) -> AssociativeMemory:
+    def open(folder: Any) -> AssociativeMemory:
         """The newest version in a store, if every byte of it is as it was written."""
-    def recall(self, /, items: stubs.Any, key: stubs.Any, threshold: stubs.Any = ...) -> Any:
+    def recall(self, /, items: Any, key: Any, threshold: Any = ...) -> Any:
         """The item that was stored with a key as (name, similarity), or None if no item is as alike as the threshold; of several keys a list of these."""
-    def recall_vector(self, /, key: stubs.Any) -> Array:
+    def recall_vector(self, /, key: Any) -> Array:
         """What was stored with vectors, with the noise of the other pairs."""
-    def reliability(self, /, items: stubs.Any) -> dict[str, Any]:
+    def reliability(self, /, items: Any) -> dict[str, Any]:
         """How much answers can be relied upon: the pairs, the items, the probability that an answer is right, the pairs that could be stored"""
     @staticmethod
-    def salvage(folder: stubs.Any) -> tuple[AssociativeMemory, list[str]]:
+    def salvage(folder: Any) -> tuple[AssociativeMemory, list[str]]:
         """What can be saved of a damaged store: the newest version that is as it was written, and what is damaged, as text."""
-    def save(self, /, folder: stubs.Any) -> None:
+    def save(self, /, folder: Any) -> None:
         """Saves the memory as one operation of a store: a new one, or the next version in the one that it was opened from or saved as."""
     @property
     def space(self) -> Space:
         """The space of the vector."""
-    def store(self, /, items: stubs.Any, key: stubs.Any, value: stubs.Any) -> None:
+    def store(self, /, items: Any, key: Any, value: Any) -> None:
         """Stores a pair of items by name, or several: as many keys as values."""
-    def store_vectors(self, /, key: stubs.Any, value: stubs.Any) -> None:
+    def store_vectors(self, /, key: Any, value: Any) -> None:
         """Stores pairs of vectors, one for each leading axis."""
     @property
     def sum(self) -> Array:
         """The sum of the bound pairs: float32 where vectors are bfloat16 or bits, whose ones count 1 and zeros -1."""
-    def to_device(self, /, device: stubs.Any) -> None:
+    def to_device(self, /, device: Any) -> None:
         """Moves the vector to a device."""
     @property
     def trace(self) -> Array:
@@ -202,17 +202,17 @@ class State:
     """A map of names to arrays and to plain values (bool, int, float, str) that moves, is saved and verified as one."""
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     @staticmethod
-    def map(folder: stubs.Any) -> State:
+    def map(folder: Any) -> State:
         """As `open`, but arrays are used where they lie in the store's file, which is verified all the same. Nobody may change the file meanwhile; this library never does."""
     @property
     def names(self) -> list[str]:
         """The names of arrays and values."""
     @staticmethod
-    def open(folder: stubs.Any) -> State:
+    def open(folder: Any) -> State:
         """The newest version in a store, if every byte of it is as it was written."""
-    def save(self, /, folder: stubs.Any) -> None:
+    def save(self, /, folder: Any) -> None:
         """Saves everything as one operation of a store: a new one, or the next version in one that is there."""
-    def to_device(self, /, device: stubs.Any) -> State:
+    def to_device(self, /, device: Any) -> State:
         """The same with all arrays on a device."""
     def __len__(self) -> int: ...
     def __contains__(self, name: str, /) -> bool: ...
@@ -223,10 +223,10 @@ class State:
 class Store:
     """Arrays on disk that come back bit for bit, or are refused, with the history of what was done."""
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    def append(self, /, operation: stubs.Any, arrays: stubs.Any = ..., notes: stubs.Any = ...) -> None:
+    def append(self, /, operation: Any, arrays: Any = ..., notes: Any = ...) -> None:
         """Adds an operation with its arrays, by name. When this returns it is on disk; if it fails, the store is as it was."""
     @staticmethod
-    def create(folder: stubs.Any, kind: stubs.Any, notes: stubs.Any = ...) -> Store:
+    def create(folder: Any, kind: Any, notes: Any = ...) -> Store:
         """A new store for something of a kind; the folder must not exist, or be empty."""
     @property
     def hash(self) -> str:
@@ -237,18 +237,18 @@ class Store:
     @property
     def kind(self) -> str:
         """What the store is of, as `create` was told."""
-    def map(self, /, number: stubs.Any) -> tuple[dict[str, str], dict[str, Array]]:
+    def map(self, /, number: Any) -> tuple[dict[str, str], dict[str, Array]]:
         """As `read`, but the arrays' memory is the store's file, which is verified all the same. Nobody may change the file meanwhile; this library never does."""
     @property
     def notes(self) -> dict[str, str]:
         """What was kept at the store's creation."""
     @staticmethod
-    def open(folder: stubs.Any) -> Store:
+    def open(folder: Any) -> Store:
         """Opens a store and verifies its head and its history; arrays are verified when they are read."""
-    def read(self, /, number: stubs.Any) -> tuple[dict[str, str], dict[str, Array]]:
+    def read(self, /, number: Any) -> tuple[dict[str, str], dict[str, Array]]:
         """What an operation kept: its notes, and its arrays by name if they are as they were written."""
     @staticmethod
-    def salvage(folder: stubs.Any) -> tuple[list[tuple[str, dict[str, str], dict[str, Array]]], list[str]]:
+    def salvage(folder: Any) -> tuple[list[tuple[str, dict[str, str], dict[str, Array]]], list[str]]:
         """What can still be read of a damaged store: for each operation whose line can be trusted its name, its notes, and those of its arrays that are as they"""
     def verify(self, /) -> list[str]:
         """Looks at every byte; what is damaged, as text."""
@@ -257,7 +257,7 @@ class Store:
         """The version of the format that was last written."""
     def __len__(self) -> int: ...
 
-def report(folder: stubs.Any) -> dict[str, Any]:
+def report(folder: Any) -> dict[str, Any]:
     """What a look at every byte of a store has found: `intact`, `operations` that are as they were written, `bytes` looked at, `damage` as text, and `strays`,"""
-def verify(folder: stubs.Any) -> list[str]:
+def verify(folder: Any) -> list[str]:
     """What is damaged in a store, as text; empty if it is intact."""
