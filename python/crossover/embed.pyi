@@ -48,7 +48,7 @@ class Embedder:
     """Tokens and positions to vectors."""
     def __new__(cls, vocabulary: Any, dimensions: Any, *, table: Any = ..., layout: Any = ..., base: Any = ..., scale: Any = ..., phase: Any = ..., shift: Any = ..., temperature: Any = ..., relative: Any = ..., precision: Any = ..., device: Any = ..., fusion: Any = ..., seed: Any = ...) -> Self: ...
     def advise(self, /, memory: Any, length: Any) -> dict[str, Any]:
-        """How many sequences a batch may have within so many bytes, and why."""
+        """How many sequences a batch may have within so many bytes, which precision is recommended for them, and why."""
     def benchmark(self, /, batch: Any, length: Any, iterations: Any) -> dict[str, float]:
         """Times embeddings of random tokens."""
     @property

@@ -69,5 +69,9 @@ def walsh_hadamard(data: Any) -> Array:
     """The Walsh-Hadamard transform in natural order along the last axis, whose length is a power of two."""
 def xor_convolve(a: Any, b: Any) -> Array:
     """Convolution over XOR along the last axis: element k is the sum of `a[i] * b[k ^ i]`."""
+def xor_convolve_integers(a: Any, b: Any) -> Array:
+    """As `xor_convolve`, of integers along one axis and exact, in `int64`; a `ValueError` where the sums could exceed 64 bits."""
+def xor_in_place(memory: Any, key: Any) -> None:
+    """Integers XOR a key that repeats, where they lie: a bytearray, or a contiguous NumPy array of any shape, whose elements are taken in order."""
 def xor_transform(data: Any, key: Any) -> Array:
     """Elements XOR a key that repeats along the last axis; twice gives the data back. Leading axes are a batch."""

@@ -171,7 +171,10 @@ class ParIter:
 
         return self._then(cut, lambda count: count * length)
 
-    def gpu_map(self, function: Callable, max_batch_size: Optional[int] = None, to_host: bool = False) -> "GpuMap":
+    def gpu_map(
+        self, function: Callable, max_batch_size: Optional[int] = None, to_host: bool = False, *,
+        policy: str = "continue", retries: int = 0, progress: Optional[Callable] = None,
+    ) -> "GpuMap":
         """A function of arrays, for all items in as few plans as possible.
 
         It is called with arrays that have no values yet, once for each combination of dtypes and shapes; what it computes runs as one plan over
@@ -183,6 +186,17 @@ class ParIter:
         >>> xo.par_iter([np.arange(3.0), np.arange(3.0) + 1]).gpu_map(lambda x: x * 2).collect()[1]
         array([2., 4., 6.])
 
+        `policy` is `continue` (one that fails does not take the others with it) or `fail_fast` (items that have not begun are skipped); each item
+        is tried again `retries` times. `progress` is called with the number of items that have ended and that of all, when a group or an item has;
+        a GPU may still be computing then. What it raises is a warning, and the work goes on.
+
+        >>> def shown(done, total):
+        ...     print(f"{done} of {total}")
+        >>> xo.par_iter([xo.ones(2), xo.ones(3)]).gpu_map(lambda x: x + 1, progress=shown).collect()
+        1 of 2
+        2 of 2
+        [array([2., 2.]), array([2., 2., 2.])]
+
         Random numbers drawn inside the function are drawn once and are the same for all items. Noise of its own comes to an item as a second
         array, drawn before, with a key for each or by one generator:
 
@@ -191,7 +205,7 @@ class ParIter:
         >>> bool(xo.any(out[0] == out[1]))
         False
         """
-        return GpuMap(self._items, self._workers, function, max_batch_size, to_host)
+        return GpuMap(self._items, self._workers, function, max_batch_size, to_host, (policy, retries, progress))
 
     def __iter__(self) -> Iterator:
         return self._items(None)
@@ -250,10 +264,7 @@ class ParIter:
         >>> results[2], type(results[1].error).__name__, telemetry["failed"]
         (3, 'ValueError', 1)
         """
-        if policy not in ("fail_fast", "continue"):
-            raise ValueError(f"policy {policy!r} is neither 'fail_fast' nor 'continue'; to try again, give `retries`")
-        if retries < 0:
-            raise ValueError(f"retries is {retries}; an item is tried again 0 times or more")
+        _check_policy(policy, retries)
         items = self.collect()
         run = _Run(function, policy == "fail_fast", retries, progress, len(items))
         began = time.perf_counter()
@@ -269,14 +280,17 @@ class GpuMap(ParIter):
     (True, [array(2.), array(0.)])
     """
 
-    def __init__(self, items, workers, function, max_batch_size, to_host):
+    def __init__(self, items, workers, function, max_batch_size, to_host, failing):
         if max_batch_size is not None and max_batch_size < 0:
             raise ValueError(f"max_batch_size is {max_batch_size}; it is at least 0, which is taken as 1")
-        self._arguments = items, function, max_batch_size, to_host
+        policy, retries, _ = failing
+        _check_policy(policy, retries)
+        self._arguments = items, function, max_batch_size, to_host, failing
         super().__init__(self._results, workers)
 
     def try_collect(self) -> tuple:
-        """A result or an exception for each item, in order, and what was done: counts, groups, times, and why items were worked on one by one.
+        """A result or an exception for each item, in order, or `None` for one that was skipped because another had failed, and what was done:
+        counts, groups, times, and why items were worked on one by one.
 
         >>> rows = [xo.ones(2), xo.ones(3), xo.ones(2)]
         >>> results, told = xo.par_iter(rows).gpu_map(lambda x: xo.sum(x.reshape((1, 2)))).try_collect()
@@ -286,17 +300,23 @@ class GpuMap(ParIter):
         return self._computed(None)
 
     def _computed(self, most):
-        items, function, max_batch_size, to_host = self._arguments
+        items, function, max_batch_size, to_host, (policy, retries, progress) = self._arguments
         tuples = [item if isinstance(item, tuple) else (item,) for item in islice(items(most), most)]
         numpys = [bool(item) and all(type(one) is np.ndarray for one in item) for item in tuples]
-        results, told = gpu_map(tuples, function, max_batch_size, to_host or bool(numpys) and all(numpys))
+        watch = None if progress is None else lambda done, total: _tell(progress, done, total, 5)
+        on_host = to_host or bool(numpys) and all(numpys)
+        results, told = gpu_map(tuples, function, max_batch_size, on_host, policy == "fail_fast", retries, watch)
         # What holds a result alone gives its memory away.
         held = [Held(result) if numpy and isinstance(result, Array) else result for result, numpy in zip(results, numpys)]
         del results
         return [_given(one) if isinstance(one, Held) else one for one in held], told
 
     def _results(self, most):
-        for result in self._computed(most)[0]:
+        results = self._computed(most)[0]
+        for result in results:
+            if result is None:
+                # The exception that others were skipped for stands behind it.
+                result = next(other for other in results if isinstance(other, BaseException))
             if isinstance(result, BaseException):
                 raise result
             yield result
@@ -306,6 +326,21 @@ def _given(held: Held) -> Any:
     """A result as NumPy's: one without axes is a scalar there."""
     array = held.give()
     return array if array.ndim else array[()]
+
+
+def _check_policy(policy, retries):
+    if policy not in ("fail_fast", "continue"):
+        raise ValueError(f"policy {policy!r} is neither 'fail_fast' nor 'continue'; to try again, give `retries`")
+    if retries < 0:
+        raise ValueError(f"retries is {retries}; an item is tried again 0 times or more")
+
+
+def _tell(progress, done, total, level):
+    """Tells whoever watches a run. Results are worth more than being told of them."""
+    try:
+        progress(done, total)
+    except Exception as error:  # noqa: BLE001 - it is nobody's result
+        warnings.warn(f"progress failed after {done} of {total} items: {error!r}", RuntimeWarning, stacklevel=level)
 
 
 class _Run:
@@ -336,10 +371,7 @@ class _Run:
             self.done += 1
             done = self.done
         if self.progress is not None:
-            try:
-                self.progress(done, self.total)
-            except Exception as error:  # noqa: BLE001 - results are worth more than being told of them
-                warnings.warn(f"progress failed after {done} of {self.total} items: {error!r}", RuntimeWarning, stacklevel=2)
+            _tell(self.progress, done, self.total, 3)
         return result
 
     def telemetry(self, results, wall):

@@ -106,6 +106,59 @@ def test_a_mapped_memory_answers_grows_and_is_saved(tmp_path):
         xo.hrr.ItemMemory.map(tmp_path / "nothing")
 
 
+@pytest.mark.parametrize("dtype", [xo.float16, xo.bfloat16])
+def test_a_compact_memory_finds_what_rounded_vectors_say(tmp_path, dtype):
+    space = xo.hrr.Space("hrr", d=96)
+    memory = xo.hrr.ItemMemory(space, capacity=5, dtype=dtype)
+    names = [str(i) for i in range(200)]
+    memory.add(names)
+    memory.add("again", space.named("7"))
+    assert memory.kept == dtype and xo.hrr.ItemMemory(space).kept is None
+    asked = xo.concat([space.named(["7", "150"]), space.random(40, seed=3)])
+
+    def rounded(x):
+        x = np.asarray(x)
+        unit = x / np.maximum(np.sqrt((x * x).sum(-1, keepdims=True, dtype=np.float32)), np.float32(1e-8))
+        return np.asarray(xo.asarray(unit).astype(dtype).astype(xo.float64))
+
+    scores = rounded(asked) @ rounded(memory.vectors).T
+    found = np.asarray(memory.nearest(asked))
+    # Lengths that NumPy adds up in another order may round otherwise.
+    assert (scores.max(-1) - scores[np.arange(42), found]).max() < 1e-4
+    assert found[:2].tolist() == [7, 150] and memory.query(asked)[0][0] == "7"
+    assert [name for name, _ in memory.top_k(asked, 2)[0]] == ["7", "again"]
+    memory.save(tmp_path / "store")
+    for again in (xo.hrr.ItemMemory.open(tmp_path / "store"), xo.hrr.ItemMemory.map(tmp_path / "store")):
+        assert again.kept == dtype
+        np.testing.assert_array_equal(np.asarray(again.nearest(asked)), found)
+    with pytest.raises(ValueError, match="f16 or bf16"):
+        xo.hrr.ItemMemory(space, dtype=xo.float32)
+
+
+def test_fhrr_in_bfloat16_has_rows_of_parts():
+    space = xo.hrr.Space("fhrr", d=300, dtype=xo.bfloat16)
+    assert (space.d, space.width) == (300, 600)
+    a, b = space.named(["a", "b"])
+    assert a.shape == (600,) and a.dtype == xo.bfloat16
+    assert float(space.similarity(space.unbind(space.bind(a, b), a), b)) > 0.999
+    assert space.compact(xo.hrr.Space("fhrr", d=300, dtype=xo.bfloat16).named("a"), dtype=xo.float16).dtype == xo.float16
+
+
+def test_pairs_and_states_are_mapped(tmp_path):
+    space = xo.hrr.Space("hrr", d=256)
+    key, value = space.named(["key", "value"])
+    pairs = xo.hrr.AssociativeMemory(space)
+    pairs.store_vectors(key, value)
+    pairs.save(tmp_path / "pairs")
+    mapped = xo.hrr.AssociativeMemory.map(tmp_path / "pairs")
+    np.testing.assert_array_equal(np.asarray(mapped.sum), np.asarray(pairs.sum))
+    state = xo.hrr.State()
+    state["weights"], state["step"] = xo.linspace(0, 1, 5), 12
+    state.save(tmp_path / "state")
+    again = xo.hrr.State.map(tmp_path / "state")
+    assert again["step"] == 12 and np.asarray(again["weights"]).tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
+
+
 def test_what_is_intact_of_a_damaged_store_is_salvaged(tmp_path):
     space = xo.hrr.Space("hrr", d=64)
     memory = xo.hrr.ItemMemory(space)

@@ -176,3 +176,47 @@ def test_numpys_items_have_results_of_numpys(rng):
     assert [type(one) for one in mixed] == [xo.Array, np.ndarray, xo.Array]
     results, _ = xo.par_iter(items).gpu_map(lambda x: x.reshape((3, 1))).try_collect()
     assert type(results[0]) is np.ndarray and isinstance(results[2], ValueError)
+
+
+def test_items_of_a_map_fail_by_a_policy():
+    rows = [xo.ones(2), xo.ones(3), xo.ones(4), xo.ones(2)]
+
+    def fitting(x):
+        return x.reshape((2, 1))
+
+    results, told = xo.par_iter(rows).gpu_map(fitting, policy="fail_fast").try_collect()
+    assert results[1].args and results[2] is None and told["skipped"] == 1 and told["failed"] == 1
+    assert results[0].shape == results[3].shape == (2, 1)
+    # The list in another order: what was skipped stands before what failed.
+    mixed = [xo.ones((1, 2)), xo.ones(3), xo.ones((1, 2))]
+    calls = []
+
+    def once(x):
+        calls.append(x.ndim)
+        raise KeyError(x.ndim)
+
+    results, told = xo.par_iter(mixed).gpu_map(once, policy="fail_fast", retries=2).try_collect()
+    assert isinstance(results[0], KeyError) and results[1] is None and results[2] is None
+    # Traced once, then tried three times.
+    assert len(calls) == 4 and told["retries"] == 2
+    with pytest.raises(KeyError):
+        xo.par_iter(mixed).gpu_map(once, policy="fail_fast").collect()
+    results, told = xo.par_iter(rows).gpu_map(fitting).try_collect()
+    assert told["skipped"] == 0 and told["failed"] == 2 and isinstance(results[2], ValueError)
+    for wrong in ({"policy": "stop"}, {"retries": -1}):
+        with pytest.raises(ValueError):
+            xo.par_iter(rows).gpu_map(fitting, **wrong)
+
+
+def test_progress_of_a_map_is_told():
+    seen = []
+    rows = [xo.ones(3) for _ in range(6)] + [xo.ones(4)]
+    xo.par_iter(rows).gpu_map(lambda x: x + 1, max_batch_size=2, progress=lambda done, total: seen.append((done, total))).collect()
+    assert seen == [(2, 7), (4, 7), (6, 7), (7, 7)]
+
+    def broken(done, total):
+        raise OSError("no screen")
+
+    with pytest.warns(RuntimeWarning, match="progress failed after [67] of 7"):
+        out = xo.par_iter(rows).gpu_map(lambda x: x + 1, progress=broken).collect()
+    assert len(out) == 7

@@ -162,6 +162,7 @@ def test_embedders_embed_save_and_advise(tmp_path):
     again = xo.embed.Embedder.load(tmp_path / "embedder.safetensors")
     np.testing.assert_array_equal(np.asarray(again(tokens)), np.asarray(embedder(tokens)))
     advice = embedder.advise(1 << 20, 32)
+    assert advice["recommended"] in ("f32", "mixed_f16", "mixed_bf16") and advice["recommended_batch"] >= 1 and advice["why"]
     assert advice["batch"] > 0 and advice["peak"] <= 1 << 20 < advice["peak"] + advice["per_sequence"]
     assert embedder.with_precision("mixed_f16")(tokens).dtype == xo.float16
     assert embedder.info()["vocabulary"] == 100 and embedder.benchmark(2, 4, 3)["median"] > 0
@@ -223,6 +224,58 @@ def test_maps_read_numpy_where_it_is_and_keep_nothing_of_it():
     for found, kept, want in zip(doubled, same, wanted):
         np.testing.assert_array_equal(np.asarray(found), want * 2)
         np.testing.assert_array_equal(np.asarray(kept), want)
+
+
+def test_words_are_combined_with_keys_of_any_length():
+    rng = np.random.default_rng(3)
+    for dtype in (np.uint8, np.int16, np.uint32, np.int64):
+        for shape, period in (((7,), 3), ((3, 10), 4), ((2, 2, 9), 9), ((200_001,), 7), ((5,), 8)):
+            data, key = rng.integers(0, 100, shape).astype(dtype), rng.integers(0, 100, period).astype(dtype)
+            wanted = data ^ np.resize(key, shape[-1])
+            found = xo.lattice.xor_transform(xo.asarray(data), xo.asarray(key))
+            assert found.dtype == xo.asarray(data).dtype and found.shape == shape
+            np.testing.assert_array_equal(np.asarray(found), wanted)
+            # Results are arrays like others.
+            found[..., 0] = 5
+            assert int(np.asarray(found).ravel()[0]) == 5
+            pending = xo.lattice.xor_transform(xo.asarray(data) + 0, xo.asarray(key))
+            np.testing.assert_array_equal(np.asarray(pending), wanted)
+            if data.ndim == 1:
+                place = data.copy()
+                xo.lattice.xor_in_place(place, key)
+                np.testing.assert_array_equal(place, wanted)
+    # What is no integer is refused as it is elsewhere, and an expression is traced.
+    with pytest.raises((TypeError, ValueError)):
+        xo.lattice.xor_transform(xo.asarray([1.0, 2.0, 3.0]), xo.asarray([1.0, 2.0]))
+    key = xo.asarray([1, 2])
+    rows = [xo.asarray([i, i, i]) for i in range(4)]
+    out, told = xo.par_iter(rows).gpu_map(lambda x: xo.lattice.xor_transform(x, key)).try_collect()
+    assert told["batched"] == 4 and [int(x) for x in np.asarray(out[3])] == [2, 1, 2]
+
+
+def test_words_are_combined_where_they_lie():
+    memory = bytearray(b"0123456789")
+    xo.lattice.xor_in_place(memory, bytearray(b"abc"))
+    assert bytes(memory) == bytes(a ^ b for a, b in zip(b"0123456789", b"abcabcabca"))
+    memory.extend(b"more")
+    grid = np.arange(6, dtype=np.int32).reshape(2, 3)
+    xo.lattice.xor_in_place(grid, [1, 2, 4, 8])
+    np.testing.assert_array_equal(grid.ravel(), np.arange(6) ^ np.resize([1, 2, 4, 8], 6))
+    empty = np.empty(0, np.uint8)
+    xo.lattice.xor_in_place(empty, b"a")
+    for place, key in ((b"fixed", b"a"), (grid.T, [1]), (grid, b""), (grid, b"a"), (np.ones(3), [1]), (grid, [[1]])):
+        with pytest.raises(ValueError, match="xor_in_place"):
+            xo.lattice.xor_in_place(place, key)
+
+
+def test_integers_are_convolved_exactly():
+    a, b = np.arange(-8, 8), np.arange(16) * 10**7
+    wanted = [sum(int(a[i]) * int(b[k ^ i]) for i in range(16)) for k in range(16)]
+    found = xo.lattice.xor_convolve_integers(xo.asarray(a), xo.asarray(b))
+    assert found.dtype == xo.int64 and np.asarray(found).tolist() == wanted
+    for x, y in (([2**62, 2], [3, 4]), ([1, 2, 3], [1, 2, 3]), ([1.0], [1.0]), (np.array([2**64 - 1], np.uint64), [1])):
+        with pytest.raises(ValueError):
+            xo.lattice.xor_convolve_integers(x, y)
 
 
 def test_lattices_name_what_is_wrong():

@@ -68,22 +68,22 @@ CONFIG = {"init": "Runtime", "explain": "str", "builder": "ConfigBuilder", "runt
 # Classes of `crossover.hrr`.
 HRR = {
     "Space": {
-        "model": "str", "d": "int", "dtype": "_dtype", "seed": "int", "inverse_exact": "Exact", "unbind_exact": "Exact",
+        "model": "str", "d": "int", "width": "int", "dtype": "_dtype", "seed": "int", "inverse_exact": "Exact", "unbind_exact": "Exact",
         "cleanup": "list[tuple[int, float] | None]",
         "top_k": "list[list[tuple[int, float]]]", "factor": "list[Factors]", "retrieval_probability": "float", "capacity": "int",
     },
     "ItemMemory": {
         "open": "ItemMemory", "map": "ItemMemory", "salvage": "tuple[ItemMemory, list[str]]", "space": "Space", "capacity": "int", "names": "list[str]",
         "add": "None", "remove": "None", "save": "None", "to_device": "None", "query": "list[tuple[str, float] | None]",
-        "top_k": "list[list[tuple[str, float]]]",
+        "top_k": "list[list[tuple[str, float]]]", "kept": "_dtype | None",
     },
     "AssociativeMemory": {
         "space": "Space", "store": "None", "store_vectors": "None", "forget": "None", "recall": "Any",
-        "reliability": "dict[str, Any]", "open": "AssociativeMemory", "salvage": "tuple[AssociativeMemory, list[str]]", "save": "None", "to_device": "None",
+        "reliability": "dict[str, Any]", "open": "AssociativeMemory", "map": "AssociativeMemory", "salvage": "tuple[AssociativeMemory, list[str]]", "save": "None", "to_device": "None",
     },
     "Exact": {"zeros": "list[tuple[int, int]]", "gain": "float"},
     "Factors": {"indices": "list[int]", "similarity": "float", "rounds": "int", "is_found": "bool"},
-    "State": {"open": "State", "save": "None", "to_device": "State", "names": "list[str]"},
+    "State": {"open": "State", "map": "State", "save": "None", "to_device": "State", "names": "list[str]"},
     "Store": {
         "create": "Store", "open": "Store", "append": "None", "read": "tuple[dict[str, str], dict[str, Array]]", "history": "list[dict[str, Any]]",
         "kind": "str", "notes": "dict[str, str]", "hash": "str", "version": "int", "verify": "list[str]",
@@ -122,3 +122,4 @@ LATTICE = {
         "bytes": "Any", "xor": "None", "add": "None", "swap": "None", "write": "Any", "finish": "dict[str, Any]",
     },
 }
+LATTICE_FUNCTIONS = {"walsh_hadamard": "Array", "xor_convolve": "Array", "xor_convolve_integers": "Array", "xor_in_place": "None", "xor_transform": "Array"}

@@ -257,7 +257,7 @@ def lattice():
         special = ("__len__", "", "int"), ("__enter__", "", "Scratch"), ("__exit__", ", *why: Any", "None")
         text += native_class(name, getattr(xo.lattice, name), returns, special)
     text += function("cube", xo.lattice.cube, returns="Lattice")
-    return text + "".join(function(name, getattr(xo.lattice, name)) for name in ("walsh_hadamard", "xor_convolve", "xor_transform"))
+    return text + "".join(function(name, getattr(xo.lattice, name), returns=kind) for name, kind in known.LATTICE_FUNCTIONS.items())
 
 
 def native():

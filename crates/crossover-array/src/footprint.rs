@@ -2,7 +2,11 @@
 
 use std::panic::Location;
 
-use crossover_plan::{Launch, Role};
+use crossover_core::Graph;
+use crossover_plan::{
+    Launch, Plan, Role,
+    kernel::{BufferId, CallOp, Kernel},
+};
 
 use crate::{Array, Device, Error, Result, device, eval, runtime::Runtime};
 
@@ -34,29 +38,49 @@ impl Array {
             let fold = launch.fold.as_ref().filter(|_| target != crossover_runtime::Device::HOST);
             fold.is_some_and(|fold| backend.prepare(&fold.launch.kernel).is_ok())
         };
-        let plan = prepared.plan();
-        // Arrays that fit into no memory are together more than a u64 holds.
-        let size = |id: crossover_plan::kernel::BufferId| plan.buffers[id.0 as usize].bytes() as u128;
-        let operands = plan.buffers.iter().filter(|buffer| buffer.role != Role::Computed);
-        let mut live: u128 = operands.map(|buffer| buffer.bytes() as u128).sum();
-        let (mut peak, mut made, mut done) = (live, vec![false; plan.buffers.len()], false);
-        for launch in &plan.launches {
-            let folded = !done && folds(launch);
-            let kernel = match &launch.fold {
-                Some(fold) if folded => Some(&fold.launch.kernel),
-                _ => (!done).then_some(&launch.kernel),
-            };
-            for id in kernel.into_iter().flat_map(|kernel| kernel.writes()) {
-                live += size(id);
-                made[id.0 as usize] = true;
-            }
-            peak = peak.max(live);
-            for &id in &launch.free {
-                // What a folded kernel kept to itself was never made.
-                live -= if made[id.0 as usize] { size(id) } else { 0 };
-            }
-            done = folded;
-        }
-        Ok(u64::try_from(peak).unwrap_or(u64::MAX))
+        Ok(peak(prepared.plan(), folds, |_| 0))
     }
+}
+
+/// Bytes that a device holds at most while it runs a plan: operands, results, and what lies between. `folds` says which launches do the work of
+/// the next one too, `inside` how much a launch needs besides what it reads and writes.
+pub(crate) fn peak(plan: &Plan, folds: impl Fn(&Launch) -> bool, inside: impl Fn(&Launch) -> u64) -> u64 {
+    // Arrays that fit into no memory are together more than a u64 holds.
+    let size = |id: BufferId| plan.buffers[id.0 as usize].bytes() as u128;
+    let operands = plan.buffers.iter().filter(|buffer| buffer.role != Role::Computed);
+    let mut live: u128 = operands.map(|buffer| buffer.bytes() as u128).sum();
+    let (mut peak, mut made, mut done) = (live, vec![false; plan.buffers.len()], false);
+    for launch in &plan.launches {
+        let folded = !done && folds(launch);
+        let kernel = match &launch.fold {
+            Some(fold) if folded => Some(&fold.launch.kernel),
+            _ => (!done).then_some(&launch.kernel),
+        };
+        for id in kernel.into_iter().flat_map(|kernel| kernel.writes()) {
+            live += size(id);
+            made[id.0 as usize] = true;
+        }
+        peak = peak.max(live + u128::from(inside(launch)));
+        for &id in &launch.free {
+            // What a folded kernel kept to itself was never made.
+            live -= if made[id.0 as usize] { size(id) } else { 0 };
+        }
+        done = folded;
+    }
+    u64::try_from(peak).unwrap_or(u64::MAX)
+}
+
+/// What a device that has every kernel of a graph by itself holds at most, if calls other than products need as much again as they read and
+/// write: a sort has keys and places besides, a transform its work area. Depends on nothing but the graph.
+pub(crate) fn at_most(runtime: &Runtime, graph: &Graph) -> crossover_runtime::Result<u64> {
+    let prepared = runtime.executor().prepare(graph)?;
+    let plan = prepared.plan();
+    let size = |id: BufferId| plan.buffers[id.0 as usize].bytes() as u64;
+    let inside = |launch: &Launch| match &launch.kernel {
+        Kernel::Call(call) if call.op != CallOp::MatMul => {
+            call.operands.iter().map(|it| size(it.buffer)).fold(size(call.output), u64::saturating_add)
+        }
+        _ => 0,
+    };
+    Ok(peak(plan, |_| false, inside))
 }

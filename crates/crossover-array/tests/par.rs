@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use crossover_array::{
-    Array, Batch, Complex, DType, Error, Key, Runtime, Scatter, fft, keepdims, linalg, par::GpuReport,
+    Array, Batch, Complex, DType, Error, Key, Runtime, Scatter, fft, keepdims, linalg,
+    par::{GpuReport, Policy},
     par_iter, random, s,
 };
 
@@ -205,6 +206,64 @@ fn one_item_that_fails_does_not_take_the_others_with_it() {
         told(&results[1])
     );
     assert_eq!(report.telemetry.failed, 3);
+}
+
+#[test]
+fn items_are_tried_again_and_others_skipped_as_the_policy_says() {
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    let calls = AtomicUsize::new(0);
+    let flaky = |x: Array| {
+        assert!(calls.fetch_add(1, Relaxed) >= 3, "not yet");
+        x.sum(())
+    };
+    // Once while it is traced, then twice for the first item.
+    let (results, report) = par_iter(items(3, &[2])).gpu_map(flaky).policy(Policy::Retry(2)).run();
+    assert!(results.iter().all(Result::is_ok), "{report}");
+    assert_eq!((report.telemetry.retries, report.telemetry.failed), (2, 0));
+
+    let singular = |at: usize| {
+        let mut list = items(5, &[3, 3]);
+        list[at] = Array::zeros::<f32>([3, 3]);
+        list
+    };
+    let inverse = |x: Array| linalg::inv(&x);
+    let (results, report) = par_iter(singular(2)).gpu_map(inverse).policy(Policy::FailFast).run();
+    let told = |at: usize| results[at].as_ref().unwrap_err().to_string();
+    assert!(results[0].is_ok() && results[1].is_ok());
+    assert!(told(2).contains("singular") && told(3).contains("skipped"), "{}, {}", told(2), told(3));
+    let telemetry = &report.telemetry;
+    assert_eq!((report.skipped.clone(), telemetry.failed, telemetry.skipped), (vec![3, 4], 1, 2));
+    // Groups that have not begun are skipped whole, and the error that is told is the first that is no consequence.
+    let mut list = singular(4);
+    list.insert(1, Array::zeros::<f32>([2, 2]));
+    let map = || par_iter(list.clone()).gpu_map(inverse).policy(Policy::FailFast).max_batch_size(1);
+    assert_eq!(map().run().1.skipped, [1]);
+    assert!(map().collect().unwrap_err().to_string().contains("singular"));
+    // An item that comes with an error has failed already.
+    let mut list = items(3, &[2]);
+    list[2] = Array::zeros::<f32>([2]) + Array::zeros::<f32>([3]);
+    let (_, report) = par_iter(list).gpu_map(|x| x.exp()).policy(Policy::FailFast).run();
+    assert_eq!((report.skipped, report.telemetry.failed), (vec![0, 1], 1));
+}
+
+#[test]
+fn progress_is_told_after_groups_and_items() {
+    use std::sync::{Arc, Mutex};
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let watched = |f: &dyn Fn(Array) -> Array, most: usize| {
+        let notes = seen.clone();
+        let map = par_iter(items(5, &[4])).gpu_map(f).max_batch_size(most);
+        let (results, report) =
+            map.progress(move |now| notes.lock().unwrap().push((now.done, now.total))).run();
+        assert!(results.iter().all(Result::is_ok), "{report}");
+        std::mem::take(&mut *seen.lock().unwrap())
+    };
+    assert_eq!(watched(&|x| x + 1.0, 2), [(2, 5), (4, 5), (5, 5)]);
+    assert_eq!(watched(&|x| x, 2), [(5, 5)]);
+    let asks = |x: Array| &x / x.max(()).item::<f32>().unwrap_or(1.0);
+    assert_eq!(watched(&asks, 2), [(1, 5), (2, 5), (3, 5), (4, 5), (5, 5)]);
+    let out = par_iter(items(3, &[4])).gpu_map(|x| x + 1.0).progress(|_| panic!("cannot draw")).collect();
+    assert_eq!(out.unwrap().len(), 3);
 }
 
 #[test]

@@ -140,12 +140,25 @@ impl Embedder {
 
     /// What [`embed_at`](Embedder::embed_at) computes, whatever the tokens; [`checked`](Embedder::checked) says whether they are in the vocabulary.
     pub(crate) fn pending(&self, tokens: &Array, position: i64) -> Result<Array> {
+        self.staged(tokens, position, &mut |stage| {
+            stage.eval()?;
+            Ok(())
+        })
+    }
+
+    /// As [`pending`](Embedder::pending), where `compute` computes what is computed before the rest.
+    pub(crate) fn staged(
+        &self,
+        tokens: &Array,
+        position: i64,
+        compute: &mut dyn FnMut(&Array) -> Result<()>,
+    ) -> Result<Array> {
         let length = tokens.shape().dims().last().copied().unwrap_or(1);
         let positions = Array::arange(length as i64);
         let encoding = self.encoding.clone().offset(position);
         let rows = self.rows(tokens);
         if !self.config.fusion {
-            rows.eval()?;
+            compute(&rows)?;
         }
         // Inside the sum it would be computed anew for every sequence, which takes longer than reading it; and a CPU looks rows up by
         // themselves anyway.
@@ -155,7 +168,7 @@ impl Embedder {
             Some(inside) => inside,
             None => {
                 let apart = encoding.encode(&positions, DType::F32)?;
-                apart.eval()?;
+                compute(&apart)?;
                 apart
             }
         };
@@ -169,7 +182,7 @@ impl Embedder {
             let rows = rows.slice(s![(window - near) as i64..=(window + near) as i64]);
             let term = relative::means(&rows, length, near);
             if !alone {
-                term.eval()?;
+                compute(&term)?;
             }
             out += term;
         }

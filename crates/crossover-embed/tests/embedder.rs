@@ -415,6 +415,126 @@ fn damaged_tables_are_found() {
 }
 
 #[test]
+fn tables_larger_than_memory_are_read_where_they_lie() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("table");
+    // Eight megabytes, written and read with one.
+    let (rows, columns) = (32_768i64, 64i64);
+    let row = |first: i64, count: i64| {
+        (Array::arange(count * columns) + first * columns).reshape([count as usize, columns as usize])
+    };
+    let tight = Runtime::builder().threads(1).memory_budget(1 << 20).build().unwrap();
+    tight.scope(|| {
+        let parts = (0..rows / 256).map(|part| row(part * 256, 256).astype(DType::F32));
+        Table::write(&path, parts).unwrap();
+        assert!(std::fs::metadata(&path).unwrap().len() > 8 << 20);
+        let all = row(0, rows).astype(DType::F32);
+        assert!(all.eval().unwrap_err().to_string().contains("out of memory"), "it fits into no array");
+        // SAFETY: nobody else knows this file.
+        let table = unsafe { Table::open(&path, 100) }.unwrap();
+        table.verify().unwrap();
+        for round in 0..40i64 {
+            let wanted: Vec<i64> = (0..500).map(|i| (i * 7919 + round * 131) % rows).collect();
+            let found =
+                table.lookup(&Array::from_vec(wanted.clone(), [500])).unwrap().to_vec::<f32>().unwrap();
+            for (found, token) in found.chunks(columns as usize).zip(wanted) {
+                assert!(found.iter().enumerate().all(|(at, &x)| x == (token * columns + at as i64) as f32));
+            }
+        }
+        let (_, peak) = tight.executor().machine().backend(crossover_runtime::Device::HOST).held().unwrap();
+        assert!(peak <= 1 << 20, "{peak}");
+    });
+}
+
+/// Bytes that embedding so many sequences of 64 tokens takes at most, on the simulated device or on a host of its own.
+fn embedding_takes(config: &EmbedConfig, batch: usize) -> u64 {
+    let cpu = Arc::new(CpuBackend::builder().threads(1).build().unwrap());
+    let sim = SimDevice::new(cpu.clone(), SimOptions { capacity: 1 << 30, ..SimOptions::default() });
+    let machine = Machine::new(cpu.clone(), vec![Arc::new(sim.clone())]).unwrap();
+    let runtime = Runtime::from_executor(Executor::new(machine, Options::default(), Placement::Auto));
+    runtime.scope(|| {
+        let embedder = Embedder::new(config.clone()).unwrap();
+        let tokens = Array::from_vec(vec![3i64; batch * 64], [batch, 64]);
+        // What making the embedder left behind is not part of embedding.
+        runtime.trim().unwrap();
+        embedder.embed(&tokens).unwrap();
+        // What is freed and kept for the next is given back where there is no room for it.
+        let device: &dyn Backend = if config.device == Device::Cpu { &*cpu } else { &sim };
+        device.held().unwrap().1
+    })
+}
+
+/// What is advised for so much memory, by an embedder on a machine of its own.
+fn advised(config: &EmbedConfig, memory: u64) -> Result<crossover_embed::Advice, Error> {
+    simulated(1 << 30).0.scope(|| Embedder::new(config.clone()).unwrap().advise(memory, 64))
+}
+
+/// That the advised batch runs inside the budget, and one a tenth larger does not.
+fn is_right(config: EmbedConfig, memory: u64) -> usize {
+    let batch = advised(&config, memory).unwrap().batch;
+    let more = batch + batch.div_ceil(10);
+    let (inside, outside) = (embedding_takes(&config, batch), embedding_takes(&config, more));
+    println!("{memory}: {batch} take {inside}, {more} take {outside}");
+    assert!(inside <= memory, "{batch} take {inside} of {memory}: {config:?}");
+    assert!(outside > memory, "{more} take {outside} of {memory}: {config:?}");
+    batch
+}
+
+#[test]
+fn advice_is_right_with_a_relative_term_without_fusion_and_on_the_host() {
+    let usual = EmbedConfig::new(500, 48).temperature(1.5).device(Device::Cuda(0));
+    for relative in [None, Some(5), Some(40)] {
+        for fusion in [true, false] {
+            for device in [Device::Cuda(0), Device::Cpu] {
+                let mut config = usual.clone().fusion(fusion).device(device);
+                config.relative = relative;
+                assert!(is_right(config, 8 << 20) > 50);
+            }
+        }
+    }
+}
+
+#[test]
+fn advice_is_right_about_one_sequence() {
+    for relative in [None, Some(5)] {
+        let mut config = EmbedConfig::new(500, 48).device(Device::Cuda(0));
+        config.relative = relative;
+        // The least that is enough for any. With a relative term one sequence, all of whose work is one plan, takes more than two.
+        let least = (1..).map(|step| 50_000 + step * 64).find(|&memory| advised(&config, memory).is_ok());
+        assert_eq!(is_right(config, least.unwrap()), if relative.is_none() { 1 } else { 2 });
+    }
+}
+
+#[test]
+fn the_most_exact_precision_that_keeps_the_device_busy_is_recommended() {
+    // A launch of the assumed device takes 4 µs: rows of 80 µs are some hundred megabytes.
+    let config = EmbedConfig::new(500, 512).device(Device::Cuda(0));
+    let recommended = |memory: u64| {
+        let advice = advised(&config, memory).unwrap();
+        println!("{advice}");
+        (advice.recommended.0, advice)
+    };
+    let (wide, advice) = recommended(1 << 30);
+    assert_eq!((wide, advice.recommended.1), (Precision::F32, advice.batch));
+    assert!(advice.why.contains("the most exact"), "{}", advice.why);
+    // Too little for any: the one with most sequences, and of two with as many the more exact.
+    let (narrow, advice) = recommended(4 << 20);
+    assert_eq!(narrow, Precision::MixedF16);
+    assert!(
+        advice.recommended.1 > advice.batch && advice.why.contains("has room for most"),
+        "{}",
+        advice.why
+    );
+    // Numbers beyond f16.
+    let table = Array::full([500, 512], 1e5f32);
+    let chosen = simulated(1 << 30)
+        .0
+        .scope(|| Embedder::from_table(config.clone(), &table).unwrap().advise(4 << 20, 64).unwrap());
+    assert_eq!(chosen.recommended.0, Precision::MixedBf16);
+    assert!(chosen.why.contains("numbers beyond f16"), "{}", chosen.why);
+}
+
+#[test]
 fn advice_is_right_on_a_device_of_its_own() {
     let measured = |batch: usize, precision: Precision| -> (u64, Option<u64>) {
         let (runtime, sim) = simulated(1 << 30);

@@ -9,7 +9,7 @@ use crossover_core::{
     custom::{Argument, Launches, Part},
 };
 use crossover_cuda::calls;
-use crossover_hrr::{Model, Space};
+use crossover_hrr::{ItemMemory, Model, Space};
 use crossover_plan::{
     Options, Plan,
     kernel::{Call, CallOp, Kernel},
@@ -33,8 +33,12 @@ fn launches_json(name: &str, launches: &Launches) -> Value {
                 Argument::Integer(value) => json!(["integer", value]),
                 Argument::Float(value) => json!(["float", value]),
                 Argument::Map(map) => {
-                    let Part::Scratch(at) = map.part() else { return json!(["a map of an operand"]) };
-                    json!(["map", at, map.dims(), map.stride_bytes(), map.tile()])
+                    let (kind, at) = match map.part() {
+                        Part::Scratch(at) => ("map", at),
+                        Part::Operand(at) => ("operand map", at),
+                        Part::Result => return json!(["a map of the result"]),
+                    };
+                    json!([kind, at, map.dims(), map.stride_bytes(), map.tile()])
                 }
                 other => json!([format!("{other:?}")]),
             });
@@ -120,6 +124,10 @@ fn main() -> Result<()> {
         let (asked, among) = (Array::zeros::<f32>([queries, d]), Array::zeros::<f32>([items, d]));
         let found = Space::new(Model::Hrr, d)?.nearest(&asked, &among)?;
         texts.add(&format!("cleanup {queries} x {items} d={d}"), &found)?;
+        let mut memory = ItemMemory::compact(0, Space::new(Model::Hrr, d)?, DType::F16)?;
+        let names: Vec<String> = (0..items).map(|i| i.to_string()).collect();
+        memory.add_vectors(&names, &among)?;
+        texts.add(&format!("cleanup in f16 {queries} x {items} d={d}"), &memory.nearest(&asked)?)?;
     }
     for (file, text) in &texts.files {
         fs::write(folder.join(file), text)?;

@@ -25,7 +25,8 @@ impl Space {
         self.pair("bind", a, b)?;
         Ok(match self.model() {
             Model::Hrr => kernel::convolve(self, a, b, false, false)?,
-            Model::Fhrr | Model::Map | Model::Hlb => a * b,
+            Model::Fhrr => self.narrowed(&(self.widened(a) * self.widened(b))),
+            Model::Map | Model::Hlb => a * b,
             Model::Bsc => a ^ b,
         })
     }
@@ -47,7 +48,7 @@ impl Space {
         self.pair("unbind", bound, key)?;
         Ok(match self.model() {
             Model::Hrr => kernel::convolve(self, bound, key, true, false)?,
-            Model::Fhrr => bound * key.conj(),
+            Model::Fhrr => self.narrowed(&(self.widened(bound) * self.widened(key).conj())),
             Model::Map => bound * key,
             Model::Bsc => bound ^ key,
             Model::Hlb => bound / key,
@@ -80,7 +81,7 @@ impl Space {
         self.check("inverse", a)?;
         Ok(match self.model() {
             Model::Hrr => a.flip(-1).roll(1, -1),
-            Model::Fhrr => a.conj(),
+            Model::Fhrr => self.narrowed(&self.widened(a).conj()),
             Model::Map | Model::Bsc => a.clone(),
             Model::Hlb => a.reciprocal(),
         })
@@ -103,7 +104,7 @@ impl Space {
                 let spectrum = self.spectrum(a);
                 self.signal(&unit(&spectrum))
             }
-            Model::Fhrr => unit(a),
+            Model::Fhrr => self.narrowed(&unit(&self.widened(a))),
             Model::Map | Model::Hlb => sign(a),
             Model::Bsc => a.clone(),
         })
@@ -139,10 +140,11 @@ impl Space {
                 Ok(self.signal(&powered(&spectrum, exponent)))
             }
             Model::Fhrr => {
+                let wide = self.widened(a);
                 if exponent < 0.0 {
-                    refuse_zeros(OP, &a.abs())?;
+                    refuse_zeros(OP, &wide.abs())?;
                 }
-                Ok(powered(a, exponent))
+                Ok(self.narrowed(&powered(&wide, exponent)))
             }
             Model::Hlb => {
                 let wide = self.widened(a);
@@ -242,7 +244,12 @@ impl Space {
         if times == 0 {
             return Ok(a.clone());
         }
-        Ok(a.take(&Array::from(self.order_of(times)?), -1))
+        let order = Array::from(self.order_of(times)?);
+        // Both parts of a number move together; to join and to part them is exact.
+        Ok(match self.is_parts() {
+            true => self.narrowed(&self.widened(a).take(&order, -1)),
+            false => a.take(&order, -1),
+        })
     }
 
     /// The rows of vectors `[.., k, d]`, each moved once more than the one before, or after; one lookup for all.
@@ -258,9 +265,11 @@ impl Space {
             }
             order.iter_mut().for_each(|at| *at = step[*at as usize]);
         }
+        let rows = if self.is_parts() { self.widened(rows) } else { rows.clone() };
         let shape = rows.shape().dims().to_vec();
         let flat = rows.reshape([&shape[..shape.len() - 2], &[k * d]].concat());
-        Ok(flat.take(&Array::from(places), -1).reshape(shape))
+        let moved = flat.take(&Array::from(places), -1).reshape(shape);
+        Ok(if self.is_parts() { self.narrowed(&moved) } else { moved })
     }
 
     /// The permutation, repeated.
@@ -295,7 +304,7 @@ impl Space {
         self.narrowed(&fft::irfft_with(spectrum, Options::new().length(self.d())))
     }
 
-    fn pair(&self, op: &'static str, a: &Array, b: &Array) -> Result<()> {
+    pub(crate) fn pair(&self, op: &'static str, a: &Array, b: &Array) -> Result<()> {
         self.check(op, a)?;
         self.check(op, b)?;
         a.shape().broadcast(op, b.shape())?;

@@ -1,9 +1,9 @@
 //! How many associations a superposition can hold.
 //!
 //! The right item among N wins when its similarity beats that of N - 1 others: P = ∫ φ(h) Φ(m(h))^(N-1) dh, where m(h) is what separates the right item
-//! from another one, in standard deviations of the other's similarity, if the right one's is h of its own from its mean. For HRR it is h + √(d/k). Where
-//! binding is exact, the noise of the right item's similarity is in the length of the vector too, by which those of the others vary. Sampled retrieval
-//! agrees with it; see `tests/capacity.rs`.
+//! from another one, in standard deviations of the other's similarity, if the right one's is h of its own from its mean. For HRR it is near h + √(d/k) for many
+//! pairs; `hrr` has the rest. Where binding is exact, the noise of the right item's similarity is in the length of the vector too, by which those of the others vary.
+//! Sampled retrieval agrees with it within sampling error; see `tests/capacity.rs`.
 
 use crate::{Model, Space};
 
@@ -29,7 +29,8 @@ impl Space {
             (_, 0) => 0.0,
             (_, 1) => 1.0,
             (0, items) => 1.0 / items as f64,
-            (pairs, items) => integral(items, |h| self.separation(pairs, h)),
+            (pairs, items) if self.model() == Model::Hrr => hrr(self.d(), pairs, items),
+            (pairs, items) => integral(|h| beaten(items - 1, self.separation(pairs, h))),
         }
     }
 
@@ -43,7 +44,7 @@ impl Space {
             numbers.sqrt() * (1.0 + noise) / (k + 2.0 * noise).max(f64::MIN_POSITIVE).sqrt()
         };
         match self.model() {
-            // The involution adds the noise of one more pair.
+            // The limit for many pairs; see `hrr`.
             Model::Hrr => h + (d / k).sqrt(),
             // Only the real part is noise.
             Model::Fhrr => exact(2.0 * d),
@@ -82,6 +83,47 @@ impl Space {
     }
 }
 
+/// The probability for HRR. What separates the right item from another one is x/√y, where x is the product of the unbound vector with the right item, scaled
+/// to length 1, and y the square of the unbound vector's length. In the spectrum, with K the key, V the item and O the sum of the other k - 1 = n pairs,
+///
+/// y = Σ |K|²|KV + O|²/d, and x = Σ Re(|K|²|V|² + K*O V*)/d over √(Σ |V|²/d),
+///
+/// in which every coefficient is a complex normal number of variance 1, of O n. Moments of products of them give, with d/2 independent frequencies,
+///
+/// E y = n + 2 = m, d·Var y = 2(44 + 24n + 3n²), d·Var x = n + 9/2, d·Cov(x, y) = 6n + 18,
+///
+/// and to first order the separation √d·x/√y has the mean √(d/m) and the variance (n + 9/2 + (22 + 12n + 3n²/2)/m² - (6n + 18)/m)/m. Both go to those of
+/// h + √(d/k) as pairs become many. An item of another pair has the noise of one pair more: its similarity varies by (m + 1)/d, that of an item that is
+/// in no pair by m/d. The angle of an item to the vector is that of a random direction, see [`normal_of`].
+fn hrr(d: usize, pairs: usize, items: usize) -> f64 {
+    let (d, n, stored) = (d as f64, pairs as f64 - 1.0, (pairs - 1).min(items - 1));
+    let m = n + 2.0;
+    let variance = (n + 4.5 + (22.0 + 12.0 * n + 1.5 * n * n) / (m * m) - (6.0 * n + 18.0) / m) / m;
+    let (mean, spread, more) = ((d / m).sqrt(), variance.sqrt(), (m / (m + 1.0)).sqrt());
+    integral(|h| {
+        let separation = mean + h * spread;
+        beaten(items - 1 - stored, normal_of(separation, d)) + beaten(stored, normal_of(separation * more, d))
+    })
+}
+
+/// The normal number that is exceeded as often as √d times an element of a random vector of length 1 exceeds `s`: Wallace's approximation of Student's
+/// distribution with d - 1 degrees of freedom, to which that belongs.
+fn normal_of(s: f64, d: f64) -> f64 {
+    let (share, degrees) = (s * s / d, d - 1.0);
+    if share >= 1.0 || degrees < 1.0 {
+        return f64::INFINITY.copysign(s);
+    }
+    let factor = (8.0 * degrees + 1.0) / (8.0 * degrees + 3.0);
+    (factor * (-degrees * libm::log1p(-share)).sqrt()).copysign(s)
+}
+
+/// The logarithm of the probability that as many normal numbers are all less than `s`.
+fn beaten(others: usize, s: f64) -> f64 {
+    let missed = 0.5 * libm::erfc(s / std::f64::consts::SQRT_2);
+    // None at all are, however large they may be.
+    if others == 0 { 0.0 } else { others as f64 * libm::log1p(-missed.min(1.0)) }
+}
+
 /// How alike a majority of bits and each of them are: what is left of one in 2m or 2m + 1 is C(2m, m)/4^m.
 fn majority(bits: usize) -> f64 {
     let m = (bits / 2) as f64;
@@ -90,17 +132,15 @@ fn majority(bits: usize) -> f64 {
         .min(1.0)
 }
 
-/// ∫ φ(h) Φ(m(h))^(N-1) dh, by Simpson's rule where φ is not negligible.
-fn integral(items: usize, separation: impl Fn(f64) -> f64) -> f64 {
+/// ∫ φ(h) exp(won(h)) dh, by Simpson's rule where φ is not negligible.
+fn integral(won: impl Fn(f64) -> f64) -> f64 {
     const STEPS: usize = 2000;
     const REACH: f64 = 9.0;
     let width = 2.0 * REACH / STEPS as f64;
     let at = |i: usize| {
         let h = -REACH + i as f64 * width;
         let density = (-0.5 * h * h).exp() / (2.0 * std::f64::consts::PI).sqrt();
-        // Φ^(N-1) by logarithms: N may be large and Φ close to 1.
-        let missed = 0.5 * libm::erfc(separation(h) / std::f64::consts::SQRT_2);
-        density * ((items - 1) as f64 * libm::log1p(-missed.min(1.0))).exp()
+        density * won(h).exp()
     };
     let inner: f64 = (1..STEPS).map(|i| at(i) * if i % 2 == 1 { 4.0 } else { 2.0 }).sum();
     ((at(0) + inner + at(STEPS)) * width / 3.0).clamp(0.0, 1.0)
@@ -113,7 +153,7 @@ mod tests {
     #[test]
     fn without_a_signal_all_items_are_equally_likely() {
         for items in [2, 10, 1000] {
-            assert!((integral(items, |h| h) - 1.0 / items as f64).abs() < 1e-6);
+            assert!((integral(|h| beaten(items - 1, h)) - 1.0 / items as f64).abs() < 1e-6);
         }
     }
 
@@ -121,7 +161,16 @@ mod tests {
     fn two_items_have_a_closed_form() {
         // P(h + s > g) for independent normals is Φ(s/√2).
         for s in [0.5, 1.0, 3.0] {
-            assert!((integral(2, |h| h + s) - 0.5 * libm::erfc(-s / 2.0)).abs() < 1e-9);
+            assert!((integral(|h| beaten(1, h + s)) - 0.5 * libm::erfc(-s / 2.0)).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn many_pairs_of_hrr_are_found_as_the_limit_says() {
+        for (d, pairs, items) in [(4096, 300, 100), (8192, 900, 1000), (65_536, 6000, 10_000)] {
+            let limit = integral(|h| beaten(items - 1, h + (d as f64 / pairs as f64).sqrt()));
+            let found = Space::new(Model::Hrr, d).unwrap().retrieval_probability(pairs, items);
+            assert!((found - limit).abs() < 0.004, "{d} {pairs}: {found} {limit}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crossover_array::{Array, DType, keepdims};
 
-use crate::{Error, Model, Result, Space, algebra, kernel};
+use crate::{Error, Model, Result, Space, algebra, kernel, space::parts};
 
 /// The least length that is divided by.
 const EPSILON: f64 = 1e-8;
@@ -71,9 +71,9 @@ impl Space {
         }
     }
 
-    /// Binds rows pairwise and superposes the pairs: a memory of associations, or a record. One kernel for HRR; the pairs are never written. Of `bf16`
-    /// vectors the sums of parts of the rows are rounded to 16 bits before they are added up in `f32`; where there is no kernel, and with leading axes, the
-    /// pairs are.
+    /// Binds rows pairwise and superposes the pairs: a memory of associations, or a record. For HRR and rows `[k, d]` one kernel, and the pairs are never
+    /// written; with leading axes, `[.., k, d]`, and for lengths without a kernel, they are written and then added up. Of `bf16` vectors the sums of parts of
+    /// the rows are rounded to 16 bits before they are added up in `f32`; where pairs are written, the pairs are.
     ///
     /// ```
     /// use crossover_hrr::{Model, Space};
@@ -91,6 +91,11 @@ impl Space {
         match self.model() {
             Model::Hrr if keys.shape() == values.shape() => {
                 Ok(self.normalised(&kernel::convolve_sum(self, keys, values)?))
+            }
+            // Pairs are not rounded before they are added up.
+            Model::Fhrr | Model::Hlb => {
+                self.pair("bind_superpose", keys, values)?;
+                Ok(self.normalised(&(self.widened(keys) * self.widened(values)).sum(-2)))
             }
             _ => self.superpose(&self.bind(keys, values)?),
         }
@@ -117,7 +122,7 @@ impl Space {
         match self.model() {
             Model::Hrr => self.narrowed(&scaled(wide, 1.0)),
             Model::Hlb => self.narrowed(&scaled(wide, (self.d() as f64).sqrt())),
-            Model::Fhrr => algebra::unit(wide),
+            Model::Fhrr => self.narrowed(&algebra::unit(wide)),
             Model::Map => {
                 let ties = self.ties().astype(wide.dtype()) * 2.0 - 1.0;
                 self.narrowed(&wide.equal(0.0).where_(ties, algebra::sign(wide)))
@@ -145,8 +150,9 @@ impl Space {
         Ok(match self.model() {
             Model::Bsc => (a ^ b).astype(DType::F32).mean(-1) * -2.0 + 1.0,
             Model::Fhrr => {
-                let dot = (a * b.conj()).real().sum(-1);
-                dot / (divisor(a, false) * divisor(b, false))
+                let (a, b) = (self.widened(a), self.widened(b));
+                let dot = (&a * b.conj()).real().sum(-1);
+                dot / (divisor(&a, false) * divisor(&b, false))
             }
             _ => {
                 let (a, b) = (self.widened(a), self.widened(b));
@@ -176,9 +182,9 @@ impl Space {
         match self.model() {
             Model::Bsc => (a.astype(DType::F32) * 2.0 - 1.0) * (1.0 / (self.d() as f64).sqrt()),
             Model::Fhrr => {
-                let a = a / divisor(a, true).astype(a.dtype());
+                let wide = self.widened(a);
                 // Re(a·conj(b)) is the dot product of (re, im).
-                Array::concat(&[&a.real(), &a.imag()], -1)
+                parts(&(&wide / divisor(&wide, true).astype(wide.dtype())))
             }
             _ => {
                 let wide = self.widened(a);
@@ -196,7 +202,7 @@ impl Space {
     pub(crate) fn rows(&self, op: &'static str, vectors: &Array) -> Result<()> {
         self.check(op, vectors)?;
         if vectors.ndim() < 2 {
-            let what = format!("wants vectors as rows, [.., k, {}], not {}", self.d(), vectors.shape());
+            let what = format!("wants vectors as rows, [.., k, {}], not {}", self.width(), vectors.shape());
             return Err(Error::value(op, what));
         }
         Ok(())

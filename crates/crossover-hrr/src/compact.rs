@@ -1,12 +1,14 @@
 //! Vectors in 16 bits per number, to be kept: what is computed with is made from them again.
 
-use crossover_array::{Array, DType, Index, s};
+use crossover_array::{Array, DType};
 
-use crate::{Error, Model, Result, Space, space::complex};
+use crate::{
+    Error, Model, Result, Space,
+    space::{joined, parts},
+};
 
 impl Space {
-    /// Vectors in a quarter to half of the memory: numbers rounded to `bf16`. Those of FHRR, of which there are no 16-bit ones to compute with, become
-    /// rows of 2·d, real parts first; bits stay bits.
+    /// Vectors in a quarter to half of the memory: numbers rounded to `bf16`. Those of FHRR become rows of 2·d, real parts first; bits stay bits.
     ///
     /// A number is off by at most 2⁻⁹ of itself, a similarity by at most 2⁻⁸.
     ///
@@ -22,35 +24,60 @@ impl Space {
     /// # Ok::<(), crossover_hrr::Error>(())
     /// ```
     pub fn compact(&self, vectors: &Array) -> Result<Array> {
+        self.compact_as(vectors, DType::BF16)
+    }
+
+    /// As [`compact`](Space::compact), in `f16` or `bf16`. In `f16` a number is off by at most 2⁻¹² of itself, or by 2⁻²⁵, and none is larger than 65,504.
+    pub fn compact_as(&self, vectors: &Array, dtype: DType) -> Result<Array> {
         self.check("compact", vectors)?;
+        is_compact("compact", dtype)?;
         Ok(match self.model() {
             Model::Bsc => vectors.clone(),
-            Model::Fhrr => Array::concat(&[&vectors.real(), &vectors.imag()], -1).astype(DType::BF16),
-            _ => vectors.astype(DType::BF16),
+            Model::Fhrr if self.is_parts() => vectors.astype(dtype),
+            Model::Fhrr => parts(vectors).astype(dtype),
+            _ => vectors.astype(dtype),
         })
     }
 
-    /// Vectors of the space from [compact](Space::compact) ones. FHRR's have length 1 again; a zero stays zero.
+    /// Vectors of the space from [compact](Space::compact) ones of either dtype. FHRR's have length 1 again; a zero stays zero.
     pub fn expand(&self, compact: &Array) -> Result<Array> {
         compact.check()?;
-        let (dtype, numbers) = match self.model() {
-            Model::Bsc => (DType::Bool, self.d()),
-            Model::Fhrr => (DType::BF16, 2 * self.d()),
-            _ => (DType::BF16, self.d()),
-        };
-        if compact.dtype() != dtype || compact.shape().dims().last() != Some(&numbers) {
-            let (given_dtype, given) = (compact.dtype(), compact.shape().clone());
+        let given_dtype = compact.dtype();
+        let wanted = if given_dtype == DType::F16 { DType::F16 } else { DType::BF16 };
+        let (dtype, numbers) = self.compact_form(wanted);
+        if given_dtype != dtype || compact.shape().dims().last() != Some(&numbers) {
+            let given = compact.shape().clone();
             return Err(Error::Vector { op: "expand", dtype, d: numbers, given_dtype, given });
         }
-        if self.model() != Model::Fhrr {
-            return Ok(compact.astype(self.dtype()));
+        Ok(self.expanded(compact))
+    }
+
+    /// As [`expand`](Space::expand), of what is compact.
+    pub(crate) fn expanded(&self, compact: &Array) -> Array {
+        if self.model() != Model::Fhrr || compact.dtype() == self.dtype() {
+            return compact.astype(self.dtype());
         }
-        let d = self.d() as i64;
-        let parts = compact.astype(self.dtype().real());
-        let (re, im) = (parts.slice(s![Index::Ellipsis, 0..d]), parts.slice(s![Index::Ellipsis, d..2 * d]));
-        let length = (re.square() + im.square()).sqrt();
-        let safe = length.equal(0.0).where_(1.0, &length);
-        Ok(complex(&(re / &safe), &(im / &safe)))
+        let made = joined(&compact.astype(self.wide_dtype().real()));
+        let length = (made.real().square() + made.imag().square()).sqrt();
+        let safe = length.equal(0.0).where_(1.0, &length).astype(made.dtype());
+        self.narrowed(&(made / safe))
+    }
+
+    /// The dtype of compact vectors, and numbers of each, where they are asked for in this dtype.
+    pub(crate) fn compact_form(&self, dtype: DType) -> (DType, usize) {
+        match self.model() {
+            Model::Bsc => (DType::Bool, self.d()),
+            Model::Fhrr => (dtype, 2 * self.d()),
+            _ => (dtype, self.d()),
+        }
+    }
+}
+
+/// Refuses dtypes that vectors are not kept in.
+pub(crate) fn is_compact(op: &'static str, dtype: DType) -> Result<()> {
+    match dtype {
+        DType::F16 | DType::BF16 => Ok(()),
+        _ => Err(Error::value(op, format!("vectors are kept in f16 or bf16, not {dtype}"))),
     }
 }
 
@@ -64,11 +91,15 @@ mod tests {
             for &dtype in model.dtypes() {
                 let space = Space::new(model, 333).unwrap().with_dtype(dtype).unwrap();
                 let x = space.named_all(&["a", "b", "c"]).unwrap();
-                let again = space.expand(&space.compact(&x).unwrap()).unwrap();
-                assert_eq!((again.dtype(), again.shape()), (x.dtype(), x.shape()));
-                let alike = space.similarity(&x, &again).unwrap().astype(DType::F64).min(());
-                let least = alike.item::<f64>().unwrap();
-                assert!(least > 0.9999, "{model} {dtype}: {least}");
+                for kept in [DType::F16, DType::BF16] {
+                    let compact = space.compact_as(&x, kept).unwrap();
+                    assert_eq!(compact.dtype(), space.compact_form(kept).0);
+                    let again = space.expand(&compact).unwrap();
+                    assert_eq!((again.dtype(), again.shape()), (x.dtype(), x.shape()));
+                    let alike = space.similarity(&x, &again).unwrap().astype(DType::F64).min(());
+                    let least = alike.item::<f64>().unwrap();
+                    assert!(least > 0.9999, "{model} {dtype} {kept}: {least}");
+                }
             }
         }
     }
@@ -78,7 +109,7 @@ mod tests {
         let space = Space::new(Model::Fhrr, 8).unwrap();
         let error = space.expand(&Array::zeros_dtype([8], DType::BF16)).unwrap_err().to_string();
         assert!(error.starts_with("expand: wants bf16 vectors of 16 numbers"), "{error}");
-        let error = space.with_dtype(DType::BF16).unwrap_err().to_string();
-        assert!(error.contains("keep vectors compact"), "{error}");
+        let error = space.compact_as(&space.named("a").unwrap(), DType::F32).unwrap_err().to_string();
+        assert_eq!(error, "compact: vectors are kept in f16 or bf16, not f32");
     }
 }

@@ -59,10 +59,10 @@ impl Model {
         }
     }
 
-    /// The dtypes that vectors can have. There is no 16-bit complex number, and bits are bits.
+    /// The dtypes that vectors can have. Complex numbers in `bf16` are their parts in a row; bits are bits.
     pub fn dtypes(self) -> &'static [DType] {
         match self {
-            Model::Fhrr => &[DType::C64, DType::C128],
+            Model::Fhrr => &[DType::C64, DType::C128, DType::BF16],
             Model::Bsc => &[DType::Bool],
             _ => &[DType::F32, DType::F64, DType::BF16],
         }

@@ -3,7 +3,7 @@
 //! A product in f32 says which items can be among the nearest; those are scored again in f64, as cleanup scores them, so that the first is cleanup's
 //! answer. What always holds: a part of the scores at a time is there, however many queries and items there are.
 
-use crossover_array::{Array, s};
+use crossover_array::{Array, DType, s};
 
 use crate::{Match, Result, kernel};
 
@@ -27,7 +27,8 @@ pub(crate) fn ranked(queries: &Array, items: &Array, k: usize) -> Result<Vec<Vec
 fn together_ranked(queries: &Array, items: &Array, k: usize) -> Result<Vec<Vec<Match>>> {
     let (q, width) = (queries.shape().dims()[0], queries.shape().dims()[1]);
     let candidates = candidates(queries, items, k)?;
-    let asked = queries.to_vec::<f32>()?;
+    // Numbers of 16 bits are as exact in 32.
+    let asked = queries.astype(DType::F32).to_vec::<f32>()?;
     let pairs: Vec<(usize, i64)> = candidates
         .into_iter()
         .enumerate()
@@ -36,7 +37,7 @@ fn together_ranked(queries: &Array, items: &Array, k: usize) -> Result<Vec<Vec<M
     let mut scored: Vec<Vec<(f64, i64)>> = vec![Vec::new(); q];
     for some in pairs.chunks((BYTES / 4 / width).max(1)) {
         let places: Vec<i64> = some.iter().map(|&(_, at)| at).collect();
-        let rows = items.take(&Array::from(places), 0).to_vec::<f32>()?;
+        let rows = items.take(&Array::from(places), 0).astype(DType::F32).to_vec::<f32>()?;
         let of: Vec<usize> = some.iter().map(|&(row, _)| row).collect();
         for (&(row, at), score) in some.iter().zip(kernel::scores(&asked, &rows, width, &of)) {
             scored[row].push((score, at));
@@ -82,8 +83,7 @@ fn as_cleanup(queries: &Array, items: &Array, close: &[i64], scored: &mut [Vec<(
 fn candidates(queries: &Array, items: &Array, k: usize) -> Result<Vec<Vec<i64>>> {
     let n = items.shape().dims()[0];
     let within = 2.0 * kernel::margin(queries.shape().dims()[1]);
-    let scores = queries.matmul(&items.swap_axes(-1, -2));
-    scores.eval()?;
+    let scores = product(queries, items)?;
     let mut kept = (k + MORE).min(n);
     loop {
         let (values, places) = scores.top_k(kept, -1);
@@ -109,4 +109,25 @@ fn candidates(queries: &Array, items: &Array, k: usize) -> Result<Vec<Vec<i64>>>
         };
         return Ok(rows.map(near).collect());
     }
+}
+
+/// All scores in f32. Items of 16 bits are widened some at a time.
+fn product(queries: &Array, items: &Array) -> Result<Array> {
+    let (n, width) = (items.shape().dims()[0], items.shape().dims()[1]);
+    if items.dtype() == DType::F32 {
+        let scores = queries.matmul(&items.swap_axes(-1, -2));
+        scores.eval()?;
+        return Ok(scores);
+    }
+    let (queries, each) = (queries.astype(DType::F32), (BYTES / 4 / width).max(1));
+    let mut parts = Vec::new();
+    for first in (0..n).step_by(each) {
+        let some = items.slice(s![first..(first + each).min(n)]).astype(DType::F32);
+        let scores = queries.matmul(&some.swap_axes(-1, -2));
+        scores.eval()?;
+        parts.push(scores);
+    }
+    let scores = Array::concat(&parts.iter().collect::<Vec<_>>(), -1);
+    scores.eval()?;
+    Ok(scores)
 }

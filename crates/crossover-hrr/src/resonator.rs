@@ -55,9 +55,9 @@ impl Space {
                 return Err(Error::value(OP, format!("wants codebooks as [n, d], not {}", book.shape())));
             }
         }
-        let count = bound.size() / self.d();
+        let count = bound.size() / self.width();
         let mut found: Vec<Option<Factors>> = vec![None; count];
-        let mut search = Search::of(self, &bound.reshape([count, self.d()]), codebooks)?;
+        let mut search = Search::of(self, &bound.reshape([count, self.width()]), codebooks)?;
         for round in 1..=rounds.max(1) {
             if search.rows.is_empty() {
                 break;
@@ -107,8 +107,9 @@ struct Search {
 impl Search {
     fn of(space: &Space, bound: &Array, codebooks: &[&Array]) -> Result<Search> {
         let count = bound.shape().dims()[0];
-        let estimate =
-            |book: &&Array| -> Result<Array> { Ok(space.superpose(book)?.broadcast_to([count, space.d()])) };
+        let estimate = |book: &&Array| -> Result<Array> {
+            Ok(space.superpose(book)?.broadcast_to([count, space.width()]))
+        };
         let estimates = codebooks.iter().map(estimate).collect::<Result<_>>()?;
         Ok(Search { rows: (0..count).collect(), bound: bound.clone(), estimates })
     }

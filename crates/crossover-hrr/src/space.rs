@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use crossover_array::{Array, Complex, DType, Key, random};
+use crossover_array::{Array, Complex, DType, Index, Key, random, s};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
@@ -52,11 +52,11 @@ impl Space {
         Ok(Space { model, d, dtype: model.default_dtype(), seed: 0 })
     }
 
-    /// The same with vectors of another dtype: `f32`, `f64` or `bf16`, and `c64` or `c128` for [`Model::Fhrr`].
+    /// The same with vectors of another dtype: `f32`, `f64` or `bf16`, and `c64`, `c128` or `bf16` for [`Model::Fhrr`].
     ///
     /// `bf16` vectors are computed with in `f32`; every operation rounds its result once, but for [`bind_superpose`](Space::bind_superpose) of HRR, which
-    /// adds up what was rounded before. FHRR has none: arrays have complex numbers of 32-bit and 64-bit parts, as NumPy and CUDA's libraries have, so that
-    /// 16-bit ones could be kept and not computed with. To keep them there is [`compact`](Space::compact).
+    /// adds up what was rounded before. Arrays have no complex numbers with parts of 16 bits: those of FHRR are rows of 2·d numbers, real parts first (see
+    /// [`width`](Space::width)), which operations compute with in `c64`.
     ///
     /// ```
     /// use crossover_hrr::{Model, Space};
@@ -69,13 +69,7 @@ impl Space {
     pub fn with_dtype(mut self, dtype: DType) -> Result<Space> {
         if !self.model.dtypes().contains(&dtype) {
             let known: Vec<String> = self.model.dtypes().iter().map(ToString::to_string).collect();
-            let mut what =
-                format!("vectors of {} cannot be {dtype}; there are {}", self.model, known.join(", "));
-            if self.model == Model::Fhrr && dtype == DType::BF16 {
-                what.push_str(
-                    "; no complex number has parts of 16 bits: compute in c64 and keep vectors compact",
-                );
-            }
+            let what = format!("vectors of {} cannot be {dtype}; there are {}", self.model, known.join(", "));
             return Err(Error::value("space", what));
         }
         self.dtype = dtype;
@@ -96,6 +90,25 @@ impl Space {
     /// Elements of a vector.
     pub fn d(&self) -> usize {
         self.d
+    }
+
+    /// Numbers of a vector along the last axis of an array: d, and 2·d for FHRR in `bf16`, the real parts and then the imaginary ones.
+    ///
+    /// ```
+    /// use crossover_array::DType;
+    /// use crossover_hrr::{Model, Space};
+    /// let space = Space::new(Model::Fhrr, 512)?.with_dtype(DType::BF16)?;
+    /// assert_eq!((space.d(), space.width()), (512, 1024));
+    /// assert_eq!(space.named("x")?.shape().dims(), [1024]);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
+    pub fn width(&self) -> usize {
+        if self.is_parts() { 2 * self.d } else { self.d }
+    }
+
+    /// Whether vectors are real parts and imaginary parts in a row.
+    pub(crate) fn is_parts(&self) -> bool {
+        self.model == Model::Fhrr && self.dtype == DType::BF16
     }
 
     /// Dtype of the elements.
@@ -146,7 +159,7 @@ impl Space {
             parts.push(stacked);
         }
         match parts.as_slice() {
-            [] => Ok(Array::zeros_dtype([0, self.d], self.dtype)),
+            [] => Ok(Array::zeros_dtype([0, self.width()], self.dtype)),
             [one] => Ok(one.clone()),
             many => Ok(Array::concat(&many.iter().collect::<Vec<_>>(), 0)),
         }
@@ -177,7 +190,7 @@ impl Space {
             Model::Hrr => normal().astype(self.dtype),
             Model::Fhrr => {
                 let turn = random::uniform_dtype(&noise, shape, wide) * std::f64::consts::TAU;
-                self.polar(&turn)
+                self.narrowed(&self.polar(&turn))
             }
             Model::Map => bipolar().astype(self.dtype),
             Model::Bsc => random::bernoulli(&signs, shape, 0.5),
@@ -202,6 +215,7 @@ impl Space {
         match self.model {
             Model::Hrr => Array::eye_dtype(1, self.d, 0, self.dtype).reshape([self.d]),
             Model::Bsc => Array::zeros_dtype([self.d], self.dtype),
+            Model::Fhrr => self.narrowed(&Array::ones_dtype([self.d], self.wide_dtype())),
             _ => Array::ones_dtype([self.d], self.dtype),
         }
     }
@@ -233,21 +247,26 @@ impl Space {
     /// Whether an array holds vectors of this space.
     pub(crate) fn check(&self, op: &'static str, x: &Array) -> Result<()> {
         x.check()?;
-        if x.dtype() == self.dtype && x.shape().dims().last() == Some(&self.d) {
+        if x.dtype() == self.dtype && x.shape().dims().last() == Some(&self.width()) {
             return Ok(());
         }
         let (given_dtype, given) = (x.dtype(), x.shape().clone());
-        Err(Error::Vector { op, dtype: self.dtype, d: self.d, given_dtype, given })
+        Err(Error::Vector { op, dtype: self.dtype, d: self.width(), given_dtype, given })
     }
 
     /// Vectors in the dtype that is computed in.
     pub(crate) fn widened(&self, x: &Array) -> Array {
-        if self.dtype == DType::BF16 { x.astype(DType::F32) } else { x.clone() }
+        match self.dtype {
+            DType::BF16 if self.is_parts() => joined(&x.astype(DType::F32)),
+            DType::BF16 => x.astype(DType::F32),
+            _ => x.clone(),
+        }
     }
 
     /// The dtype that is computed and added up in.
     pub(crate) fn wide_dtype(&self) -> DType {
         match self.dtype {
+            DType::BF16 if self.is_parts() => DType::C64,
             DType::BF16 | DType::Bool => DType::F32,
             dtype => dtype,
         }
@@ -255,7 +274,11 @@ impl Space {
 
     /// What was computed, in the dtype of the space.
     pub(crate) fn narrowed(&self, x: &Array) -> Array {
-        if x.dtype() == self.dtype { x.clone() } else { x.astype(self.dtype) }
+        match x.dtype() {
+            dtype if dtype == self.dtype => x.clone(),
+            DType::C64 | DType::C128 if self.is_parts() => parts(x).astype(self.dtype),
+            _ => x.astype(self.dtype),
+        }
     }
 }
 
@@ -266,6 +289,18 @@ impl fmt::Display for Space {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {} {}, seed {}", self.model, self.d, self.dtype, self.seed)
     }
+}
+
+/// Real parts and then imaginary ones along the last axis.
+pub(crate) fn parts(x: &Array) -> Array {
+    Array::concat(&[&x.real(), &x.imag()], -1)
+}
+
+/// Complex numbers from their [parts] along the last axis.
+pub(crate) fn joined(parts: &Array) -> Array {
+    let numbers = parts.shape().dims().last().map_or(0, |&numbers| numbers as i64);
+    let part = |from, to| parts.slice(s![Index::Ellipsis, from..to]);
+    complex(&part(0, numbers / 2), &part(numbers / 2, numbers))
 }
 
 /// Complex numbers from their parts.

@@ -147,6 +147,41 @@ impl State {
         let store = Store::open(folder)?;
         store.expect_kind(KIND)?;
         let (notes, arrays) = store.read(store.len() - 1)?;
+        State::of(notes, arrays)
+    }
+
+    /// As [`open`](State::open), but arrays are used where they lie in the store's file, which is verified all the same; those of `c128` are made of their parts
+    /// there when they are asked for.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Store::map`].
+    ///
+    /// ```
+    /// use crossover_array::Array;
+    /// use crossover_hrr::State;
+    /// let folder = std::env::temp_dir().join(format!("crossover-mapped-state-{}", std::process::id()));
+    /// let mut state = State::new();
+    /// state.set("weights", Array::linspace(0.0, 1.0, 5));
+    /// state.save(&folder)?;
+    /// // SAFETY: nobody else knows this folder.
+    /// let mapped = unsafe { State::map(&folder) }?;
+    /// assert_eq!(mapped.get("weights")?.to_vec::<f64>()?, [0.0, 0.25, 0.5, 0.75, 1.0]);
+    /// # drop(mapped);
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
+    #[allow(unsafe_code)]
+    pub unsafe fn map(folder: impl AsRef<Path>) -> Result<State> {
+        let store = Store::open(folder)?;
+        store.expect_kind(KIND)?;
+        // SAFETY: the caller promises that segments do not change.
+        let (notes, arrays) = unsafe { store.map(store.len() - 1) }?;
+        State::of(notes, arrays)
+    }
+
+    /// What an operation saved.
+    fn of(notes: &Notes, arrays: BTreeMap<String, Array>) -> Result<State> {
         let field = |key: &str| notes.get(key).map_or("null", String::as_str);
         let wrong = |e: serde_json::Error| Error::value("open", e.to_string());
         let stored: Option<Stored> = serde_json::from_str(field("values")).map_err(wrong)?;

@@ -112,8 +112,11 @@ impl Space {
         self.rows(op, vectors)?;
         match vectors.shape().dims()[vectors.ndim() - 2] {
             0 => {
-                let what =
-                    format!("wants at least one vector, as [.., k, {}], not {}", self.d(), vectors.shape());
+                let what = format!(
+                    "wants at least one vector, as [.., k, {}], not {}",
+                    self.width(),
+                    vectors.shape()
+                );
                 Err(Error::value(op, what))
             }
             k => Ok(k),

@@ -52,6 +52,28 @@ fn binding_is_the_definition_for_every_length() {
 }
 
 #[test]
+fn lengths_that_take_radices_of_two_primes_are_bound_by_definition() {
+    for d in [324, 750 * 2, 2500, 3750, 6250] {
+        let space = Space::new(Model::Hrr, d).unwrap();
+        let rows = if d < 2000 { 37 } else { 6 };
+        let (a, b) = (space.random(&Key::new(1), rows), space.random(&Key::new(2), rows));
+        let (x, y) = (values(&a), values(&b));
+        let (bound, unbound) = (values(&space.bind(&a, &b).unwrap()), values(&space.unbind(&a, &b).unwrap()));
+        // The last row: one of the rest where rows go together.
+        let at = (rows - 1) * d..rows * d;
+        for (made, correlate) in [(bound, false), (unbound, true)] {
+            let wanted = by_definition(&x[at.clone()], &y[at.clone()], correlate);
+            let size = wanted.iter().map(|v| v * v).sum::<f64>().sqrt();
+            let off: f64 = made[at.clone()].iter().zip(&wanted).map(|(m, w)| (m - w).powi(2)).sum();
+            assert!(off.sqrt() <= 3e-6 * size, "{d} {correlate}: {}", off.sqrt() / size);
+        }
+        let together = space.bind_superpose(&a, &b).unwrap();
+        let apart = space.superpose(&space.bind(&a, &b).unwrap()).unwrap();
+        assert!(alike(&space, &together, &apart) > 0.99999, "{d}");
+    }
+}
+
+#[test]
 fn small_rows_keep_their_precision_beside_large_ones() {
     let space = Space::new(Model::Hrr, 256).unwrap();
     let (a, b) = (space.random(&Key::new(1), 20), space.random(&Key::new(2), 20) * 1e-6);

@@ -61,6 +61,11 @@ pub fn runtime() -> Runtime {
     chosen().unwrap_or_else(Runtime::current)
 }
 
+/// The device of the `with` block that this thread is in.
+pub fn told() -> Option<Device> {
+    DEVICES.with_borrow(|stack| stack.last().copied())
+}
+
 fn chosen() -> Option<Runtime> {
     let own = RUNTIMES.with_borrow(|stack| stack.last().cloned());
     own.or_else(|| if IS_SHARED.load(Ordering::Acquire) { SHARED.read().clone() } else { None })

@@ -264,7 +264,7 @@ impl PyEmbedder {
         Ok(out)
     }
 
-    /// How many sequences a batch may have within so many bytes, and why.
+    /// How many sequences a batch may have within so many bytes, which precision is recommended for them, and why.
     fn advise<'py>(&self, py: Python<'py>, memory: u64, length: usize) -> PyResult<Bound<'py, PyDict>> {
         let advice = computing(py, || self.0.advise(memory, length)).map_err(|error| wrong(&error))?;
         let others = PyDict::new(py);
@@ -279,6 +279,9 @@ impl PyEmbedder {
         out.set_item("per_sequence", advice.per_sequence)?;
         out.set_item("others", others)?;
         out.set_item("reason", advice.reason)?;
+        out.set_item("recommended", advice.recommended.0.name())?;
+        out.set_item("recommended_batch", advice.recommended.1)?;
+        out.set_item("why", advice.why)?;
         Ok(out)
     }
 

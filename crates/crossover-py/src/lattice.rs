@@ -1,7 +1,10 @@
 //! Lattices, for `crossover.lattice`.
+#![allow(unsafe_code)]
+
+use std::sync::Arc;
 
 use crossover::{
-    Array, DType,
+    Array, DType, Device,
     lattice::{self, Error, Lattice, Method, Obstacles, Search},
 };
 use pyo3::{
@@ -12,8 +15,9 @@ use pyo3::{
 
 use crate::{
     array::PyArray,
-    device::{building, computing},
+    device::{building, computing, told},
     errors::{raise, value_error},
+    numpy,
     values::Arr,
 };
 
@@ -305,9 +309,79 @@ impl PyLattice {
 
 /// Elements XOR a key that repeats along the last axis.
 #[pyfunction]
-fn lattice_xor(data: Arr, key: Arr) -> PyResult<PyArray> {
+fn lattice_xor(py: Python<'_>, data: Arr, key: Arr) -> PyResult<PyArray> {
+    let elsewhere = matches!(told(), Some(Device::Cuda(_)));
+    if let Some(found) = computing(py, || (!elsewhere).then(|| at_home(&data.0, &key.0)).flatten()) {
+        return PyArray::done(found.map_err(|error| wrong(&error))?);
+    }
     let out = building(|| lattice::xor_array(&data.0, &key.0)).map_err(|error| wrong(&error))?;
     PyArray::done(out)
+}
+
+/// The same of integers that are in the host's memory, at once and without a repeated key; `None` where they are not, or
+/// the lazy form says what is wrong with them.
+fn at_home(data: &Array, key: &Array) -> Option<lattice::Result<Array>> {
+    let dims = data.shape().dims();
+    let (&length, &[period]) = (dims.last()?, key.shape().dims()) else { return None };
+    let here = |array: &Array| array.device() == Device::Cpu;
+    let is_plain = data.dtype() == key.dtype() && data.dtype().is_int();
+    if !is_plain || !here(data) || !here(key) || length == 0 || period == 0 {
+        return None;
+    }
+    let (data, key) = (data.host_view().ok()?, key.host_view().ok()?);
+    let (bytes, key) = (data.bytes().ok()??, key.bytes().ok()??);
+    let row = length * data.dtype().size();
+    let made = if bytes.len() == row {
+        lattice::xor_transform(bytes, key)
+    } else {
+        // Each row begins with the key.
+        let mut out = bytes.to_vec();
+        out.chunks_mut(row).try_for_each(|row| lattice::xor_in_place(row, key)).map(|()| out)
+    };
+    let made = match made {
+        Ok(made) => Arc::new(made),
+        Err(error) => return Some(Err(error)),
+    };
+    let (dtype, shape) = (data.dtype(), data.shape().dims());
+    let whole = Array::borrow_bytes(made.clone(), dtype, shape.to_vec());
+    Some(Ok(whole.unwrap_or_else(|| Array::from_bytes(&made, dtype, shape, None, 0))))
+}
+
+/// The bytes of a NumPy array XOR those of a key that repeats, where they lie.
+#[pyfunction]
+fn lattice_xor_in_place(py: Python<'_>, memory: &Bound<'_, PyAny>, key: Vec<u8>) -> PyResult<()> {
+    let gaps = || value_error("xor_in_place: the memory has gaps; contiguous memory is needed".to_string());
+    let (address, bytes) = numpy::place(memory)?.ok_or_else(gaps)?;
+    if bytes == 0 {
+        return Ok(());
+    }
+    // SAFETY: `crossover.lattice` gives an array of bytes over memory that may be written and that it holds until this returns. Whoever writes to
+    // it meanwhile from another thread does what NumPy forbids too.
+    let data = unsafe { std::slice::from_raw_parts_mut(address as *mut u8, bytes) };
+    computing(py, || lattice::xor_in_place(data, &key)).map_err(|error| wrong(&error))
+}
+
+/// Convolution of integers over XOR, exactly.
+#[pyfunction]
+fn lattice_convolve_integers(py: Python<'_>, a: Arr, b: Arr) -> PyResult<PyArray> {
+    let list = |array: &Array| -> PyResult<Vec<i64>> {
+        if !array.dtype().is_int() || array.ndim() != 1 {
+            let (dtype, shape) = (array.dtype(), array.shape());
+            return Err(value_error(format!(
+                "xor_convolve_integers: {dtype}{shape}; integers along one axis are needed"
+            )));
+        }
+        if array.dtype() == DType::U64 {
+            let values = computing(py, || array.to_vec::<u64>()).map_err(|error| raise(&error))?;
+            let large = |_| value_error("xor_convolve_integers: a number exceeds 63 bits".to_string());
+            return values.into_iter().map(|value| i64::try_from(value).map_err(large)).collect();
+        }
+        computing(py, || array.astype(DType::I64).to_vec::<i64>()).map_err(|error| raise(&error))
+    };
+    let (a, b) = (list(&a.0)?, list(&b.0)?);
+    let out = computing(py, || lattice::xor_convolve_integers(&a, &b)).map_err(|error| wrong(&error))?;
+    let length = out.len();
+    PyArray::done(Array::from_vec(out, [length]))
 }
 
 /// The Walsh-Hadamard transform along the last axis.
@@ -328,6 +402,8 @@ fn lattice_convolve(a: Arr, b: Arr) -> PyResult<PyArray> {
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyLattice>()?;
     module.add_function(wrap_pyfunction!(lattice_xor, module)?)?;
+    module.add_function(wrap_pyfunction!(lattice_xor_in_place, module)?)?;
+    module.add_function(wrap_pyfunction!(lattice_convolve_integers, module)?)?;
     module.add_function(wrap_pyfunction!(lattice_walsh, module)?)?;
     module.add_function(wrap_pyfunction!(lattice_convolve, module)?)
 }

@@ -182,6 +182,15 @@ pub fn borrowed(object: &Bound<'_, PyAny>) -> PyResult<Option<Array>> {
     Ok(building(|| Array::borrow_bytes(Arc::new(owner), dtype, described.shape)))
 }
 
+/// Address and length of the bytes of an array with an `__array_interface__`; `None` if it has none, or has gaps.
+pub fn place(object: &Bound<'_, PyAny>) -> PyResult<Option<(usize, usize)>> {
+    let Some(described) = Described::of(object)? else { return Ok(None) };
+    let Some(dtype) = described.dtype.filter(|dtype| described.is_contiguous(dtype.size())) else {
+        return Ok(None);
+    };
+    Ok(Some((described.address, described.shape.iter().product::<usize>() * dtype.size())))
+}
+
 /// A copy of strided elements in memory.
 ///
 /// # Safety

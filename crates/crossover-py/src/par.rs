@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crossover::{
     Array,
-    par::{self, Pieces},
+    par::{self, Pieces, Policy, Progress},
 };
 use parking_lot::Mutex;
 use pyo3::{
@@ -37,15 +37,20 @@ impl Pieces for Item {
     }
 }
 
-/// Calls a function for items, each a tuple of arrays: results or exceptions in their order, and what was done.
+/// Calls a function for items, each a tuple of arrays: results or exceptions in their order, `None` for items that were skipped, and what was
+/// done. `progress` is called with the number of items that have ended and that of all, and raises nothing.
 #[pyfunction]
-#[pyo3(signature = (items, function, max_batch_size=None, to_host=false))]
+#[pyo3(signature = (items, function, max_batch_size=None, to_host=false, fails_fast=false, retries=0, progress=None))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords of one method of Python's")]
 fn gpu_map<'py>(
     py: Python<'py>,
     items: Vec<Vec<Bound<'py, PyAny>>>,
     function: Py<PyAny>,
     max_batch_size: Option<usize>,
     to_host: bool,
+    fails_fast: bool,
+    retries: u32,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyDict>)> {
     let count = items.len();
     // NumPy's memory is read where it is: all of it is stacked before this returns.
@@ -94,7 +99,19 @@ fn gpu_map<'py>(
         if to_host {
             map = map.to_host();
         }
-        map.run()
+        if fails_fast {
+            map = map.policy(Policy::FailFast);
+        }
+        if let Some(watch) = progress {
+            map = map.progress(move |Progress { done, total }| {
+                Python::attach(|py| {
+                    if let Err(error) = watch.bind(py).call1((done, total)) {
+                        error.write_unraisable(py, None);
+                    }
+                });
+            });
+        }
+        map.retries(retries).run()
     });
     // A function that gives its argument back, or keeps it, would show NumPy's memory from now on.
     computing(py, || lent.iter().try_for_each(Array::detach)).map_err(|error| raise(&error))?;
@@ -102,6 +119,7 @@ fn gpu_map<'py>(
     for (number, result) in results.into_iter().enumerate() {
         match result {
             Ok(array) => found.append(PyArray(array))?,
+            Err(_) if report.skipped.binary_search(&number).is_ok() => found.append(py.None())?,
             Err(error) => {
                 let told = raised.lock().get_mut(number).and_then(Option::take);
                 found.append(told.unwrap_or_else(|| raise(&error)).into_value(py))?;
@@ -112,6 +130,8 @@ fn gpu_map<'py>(
     told.set_item("items", report.telemetry.items)?;
     told.set_item("succeeded", report.telemetry.succeeded)?;
     told.set_item("failed", report.telemetry.failed)?;
+    told.set_item("skipped", report.telemetry.skipped)?;
+    told.set_item("retries", report.telemetry.retries)?;
     told.set_item("kinds", report.kinds)?;
     told.set_item("groups", report.groups)?;
     told.set_item("largest_group", report.largest_group)?;

@@ -12,6 +12,7 @@ pub mod calibrate;
 mod copies;
 mod counts;
 mod decision;
+mod destination;
 mod error;
 mod executor;
 mod folder;

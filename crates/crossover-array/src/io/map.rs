@@ -104,6 +104,47 @@ pub unsafe fn map_safetensors(path: impl AsRef<Path>) -> Result<Arrays> {
     Ok(arrays)
 }
 
+/// An array whose memory is a part of a map that is there already: little-endian elements, row by row, from byte `offset` on. What was looked at in the map
+/// is what the array has, whatever has become of the file's name.
+///
+/// ```
+/// use crossover_array::{DType, io};
+/// let path = std::env::temp_dir().join(format!("crossover-from-map-{}.bin", std::process::id()));
+/// std::fs::write(&path, [0, 0, 128, 63, 0, 0, 0, 64])?;
+/// // SAFETY: nobody else knows this file.
+/// let map = unsafe { crossover_io::Map::open(&path) }?;
+/// let x = io::from_map(&map, 4, DType::F32, [1])?;
+/// assert_eq!(x.to_vec::<f32>()?, [2.0]);
+/// assert!(io::from_map(&map, 4, DType::F32, [2]).is_err());
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[track_caller]
+pub fn from_map(map: &Map, offset: usize, dtype: DType, shape: impl Into<Shape>) -> Result<Array> {
+    const OP: &str = "from_map";
+    let location = Location::caller();
+    let shape = Shape::checked(OP, shape.into().iter().copied()).map_err(|e| Error::new(e, location))?;
+    let wrong = |what| Error::new(CoreError::Value { op: OP, what }, location);
+    let bytes = shape.size() * dtype.size();
+    let Some(data) = map.part(offset, bytes) else {
+        let length = map.as_ref().len();
+        return Err(wrong(format!("{bytes} bytes from {offset} on are wanted, and the map has {length}")));
+    };
+    if dtype == DType::Bool
+        && let Some(at) = data.as_ref().iter().position(|&byte| byte > 1)
+    {
+        let what = format!("byte {} is {}, and a bool is 0 or 1", offset + at, data.as_ref()[at]);
+        return Err(wrong(what));
+    }
+    match mapped(data.clone(), dtype, shape.clone(), location) {
+        Some(array) => Ok(array),
+        None => super::filled(dtype, shape, location, |to| {
+            to.copy_from_slice(data.as_ref());
+            Ok(())
+        }),
+    }
+}
+
 /// An array whose memory is a part of any file: little-endian elements, row by row, from byte `offset` on.
 ///
 /// # Safety

@@ -5,7 +5,7 @@
 //! | NumPy's `.npy` | [`Array::load`], [`Array::from_npy`] | [`Array::save`], [`Array::to_npy`] |
 //! | NumPy's `.npz` | [`load_npz`] | [`save_npz`], [`save_npz_compressed`] |
 //! | safetensors | [`load_safetensors`], [`safetensors_metadata`] | [`save_safetensors`] |
-//! | mapped memory | [`map_npy`], [`map_safetensors`], [`map_raw`] | |
+//! | mapped memory | [`map_npy`], [`map_safetensors`], [`map_raw`], [`from_map`] | |
 //!
 //! Files may be hostile: whatever their bytes are, the answer is arrays or an error that names the file and what is
 //! wrong with it, and memory is reserved only for what the bytes can hold. Files are written completely or not at
@@ -35,7 +35,7 @@ use crossover_core::{DType, Layout, Shape, graph::Type};
 use crossover_runtime::Buffer;
 
 pub use self::{
-    map::{map_npy, map_raw, map_safetensors},
+    map::{from_map, map_npy, map_raw, map_safetensors},
     npz::{load_npz, save_npz, save_npz_compressed},
     safetensors::{load_safetensors, safetensors_metadata, save_safetensors},
 };

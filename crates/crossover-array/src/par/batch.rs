@@ -8,7 +8,8 @@ use rayon::prelude::*;
 use super::{
     GpuReport,
     carry::carry,
-    gpu::{GpuMap, Pieces},
+    gpu::GpuMap,
+    pieces::Pieces,
     tasks::{Panicked, isolated},
 };
 use crate::{Array, DType, Error, Result, keepdims};

@@ -2,94 +2,20 @@
 
 use std::{collections::VecDeque, fmt, panic::Location, sync::Arc, time::Instant};
 
-use crossover_core::{Graph, graph::Type};
-use crossover_runtime::{Bringing, Buffer, Device as Place, Entry, Placement, Wanted};
-use rustc_hash::FxHashMap;
+use crossover_core::graph::Type;
+use crossover_runtime::{Bringing, Buffer, Wanted};
 
 use super::{
-    Telemetry,
+    Policy, Progress, Telemetry,
     carry::carry,
-    group::{self, Stacked},
+    group::{self, Limits, Stacked},
+    jobs::{Watcher, tell},
+    pieces::{Kinds, Pieces, pieces},
     tasks::isolated,
     traced::{Outcome, Traced, trace},
+    work::{Work, group_size, is_of_device},
 };
 use crate::{Array, Error, Result, Runtime, node::State};
-
-/// What [`gpu_map`](super::ParIter::gpu_map) takes: an array, or several that belong together.
-///
-/// ```
-/// use crossover_array::{Array, par_iter};
-/// let pairs = vec![(Array::from([1, 2]), Array::from([3, 4]))];
-/// let sums = par_iter(pairs).gpu_map(|(a, b)| a + b).collect()?;
-/// assert_eq!(sums[0].to_vec::<i32>()?, [4, 6]);
-/// # Ok::<(), crossover_array::Error>(())
-/// ```
-pub trait Pieces: Clone + Send + Sync {
-    /// The arrays.
-    fn pieces(&self) -> Vec<&Array>;
-    /// One of them.
-    fn piece(&self, at: usize) -> Option<&Array> {
-        self.pieces().get(at).copied()
-    }
-    /// The same from arrays in the same order; `None` where their number is wrong.
-    fn from_pieces(pieces: Vec<Array>) -> Option<Self>;
-}
-
-impl Pieces for Array {
-    fn pieces(&self) -> Vec<&Array> {
-        vec![self]
-    }
-
-    fn piece(&self, at: usize) -> Option<&Array> {
-        (at == 0).then_some(self)
-    }
-
-    fn from_pieces(mut pieces: Vec<Array>) -> Option<Array> {
-        pieces.pop()
-    }
-}
-
-impl Pieces for (Array, Array) {
-    fn pieces(&self) -> Vec<&Array> {
-        vec![&self.0, &self.1]
-    }
-
-    fn piece(&self, at: usize) -> Option<&Array> {
-        [&self.0, &self.1].get(at).copied()
-    }
-
-    fn from_pieces(pieces: Vec<Array>) -> Option<Self> {
-        <[Array; 2]>::try_from(pieces).ok().map(<(Array, Array)>::from)
-    }
-}
-
-impl Pieces for (Array, Array, Array) {
-    fn pieces(&self) -> Vec<&Array> {
-        vec![&self.0, &self.1, &self.2]
-    }
-
-    fn piece(&self, at: usize) -> Option<&Array> {
-        [&self.0, &self.1, &self.2].get(at).copied()
-    }
-
-    fn from_pieces(pieces: Vec<Array>) -> Option<Self> {
-        <[Array; 3]>::try_from(pieces).ok().map(<(Array, Array, Array)>::from)
-    }
-}
-
-impl<const N: usize> Pieces for [Array; N] {
-    fn pieces(&self) -> Vec<&Array> {
-        self.iter().collect()
-    }
-
-    fn piece(&self, at: usize) -> Option<&Array> {
-        self.get(at)
-    }
-
-    fn from_pieces(pieces: Vec<Array>) -> Option<Self> {
-        pieces.try_into().ok()
-    }
-}
 
 /// What a map did, and how long it took.
 ///
@@ -114,6 +40,8 @@ pub struct GpuReport {
     pub single: usize,
     /// Why, for each kind that had to be.
     pub reasons: Vec<String>,
+    /// Positions of the items that were not begun, because another had failed; in order.
+    pub skipped: Vec<usize>,
     /// Counts, and times of groups and of single items.
     pub telemetry: Telemetry,
 }
@@ -143,13 +71,18 @@ pub struct GpuMap<P, F> {
     f: F,
     most: Option<usize>,
     fetched: bool,
+    fails_fast: bool,
+    /// Attempts beyond the first.
+    again: u32,
+    progress: Option<Watcher>,
     location: &'static Location<'static>,
 }
 
 impl<P: Pieces, F: Fn(P) -> Array> GpuMap<P, F> {
     #[track_caller]
     pub(super) fn new(items: Vec<P>, f: F) -> GpuMap<P, F> {
-        GpuMap { items, f, most: None, fetched: false, location: Location::caller() }
+        let location = Location::caller();
+        GpuMap { items, f, most: None, fetched: false, fails_fast: false, again: 0, progress: None, location }
     }
 
     /// Items of a group at most, 0 taken as 1; without this as many as memory has room for.
@@ -173,9 +106,60 @@ impl<P: Pieces, F: Fn(P) -> Array> GpuMap<P, F> {
         self
     }
 
-    /// All results in the order of the items, or the first error.
+    /// What happens when an item fails; by default the others go on. A group fails as its items do: those that are well are computed one by one.
+    ///
+    /// ```
+    /// use crossover_array::{Array, par::{Policy, par_iter}};
+    /// let items = vec![Array::from([1.0f32]), Array::from([1.0f32, 2.0]), Array::from([1.0f32, 2.0, 3.0])];
+    /// let (results, report) = par_iter(items).gpu_map(|x| x.reshape([1, 1])).policy(Policy::FailFast).run();
+    /// assert!(results[0].is_ok() && results[1].is_err());
+    /// assert_eq!((report.telemetry.failed, report.skipped), (1, vec![2]));
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    pub fn policy(mut self, policy: Policy) -> GpuMap<P, F> {
+        self.fails_fast = policy == Policy::FailFast;
+        if let Policy::Retry(more) = policy {
+            self.again = more;
+        }
+        self
+    }
+
+    /// Tries an item that fails again, so many times at most, before the policy has its say.
+    ///
+    /// ```
+    /// use crossover_array::{Array, par_iter};
+    /// let (results, report) = par_iter(vec![Array::from([1, 2])]).gpu_map(|x| x.reshape([3])).retries(2).run();
+    /// assert_eq!((results[0].is_err(), report.telemetry.retries), (true, 2));
+    /// ```
+    pub fn retries(mut self, more: u32) -> GpuMap<P, F> {
+        self.again = more;
+        self
+    }
+
+    /// Calls a function whenever a group or an item has ended, on the thread that asked for it all. A GPU may still be computing then what it
+    /// was told to. A panic of this function is no item's failure: the work goes on.
+    ///
+    /// ```
+    /// use crossover_array::{Array, par_iter};
+    /// let items: Vec<Array> = (0..5).map(|i| Array::full([3], i as f32)).collect();
+    /// let map = par_iter(items).gpu_map(|x| x.sum(())).max_batch_size(2);
+    /// map.progress(|so_far| println!("{} of {}", so_far.done, so_far.total)).collect()?;
+    /// # Ok::<(), crossover_array::Error>(())
+    /// ```
+    pub fn progress(mut self, watch: impl Fn(Progress) + Send + Sync + 'static) -> GpuMap<P, F> {
+        self.progress = Some(Box::new(watch));
+        self
+    }
+
+    /// All results in the order of the items, or the first error that is not a consequence of another.
     pub fn collect(self) -> Result<Vec<Array>> {
-        self.run().0.into_iter().collect()
+        let (results, report) = self.run();
+        let is_skipped = |at: usize| report.skipped.binary_search(&at).is_ok();
+        let first = results.iter().enumerate().find(|(at, result)| result.is_err() && !is_skipped(*at));
+        if let Some((_, Err(error))) = first {
+            return Err(error.clone());
+        }
+        results.into_iter().collect()
     }
 
     /// A result for each item, and what was done: one that fails does not take the others with it.
@@ -202,69 +186,41 @@ impl<P: Pieces, F: Fn(P) -> Array> GpuMap<P, F> {
             *result = pieces(item).find_map(Array::failure).map(Err);
             kinds.add(item, &mut types);
         }
-        let mut run = Run { map: &self, results, report: GpuReport::default(), times: Vec::new() };
+        let mut run = Run::new(&self, results);
         for (types, members) in types.iter().zip(kinds.members) {
             let members: Vec<usize> =
                 members.into_iter().filter(|&item| run.results[item].is_none()).collect();
-            if !members.is_empty() {
+            if !members.is_empty() && !run.stopped {
                 run.report.kinds += 1;
                 run.kind(types, &members);
             }
         }
-        let Run { results, mut report, times, .. } = run;
-        let unreached = || {
-            Err(Error::new(crossover_runtime::Error::Internal("an item was left out".into()), self.location))
+        let Run { results, mut report, times, retries, stopped, .. } = run;
+        let mut left_out = |at: usize| {
+            if !stopped {
+                let error = crossover_runtime::Error::Internal("an item was left out".into());
+                return Err(Error::new(error, self.location));
+            }
+            report.skipped.push(at);
+            let what = "skipped: another item had failed; see its error".to_string();
+            Err(Error::new(crossover_core::Error::Value { op: "gpu_map", what }, self.location))
         };
+        let results = results.into_iter().enumerate();
         let results: Vec<Result<Array>> =
-            results.into_iter().map(|result| result.unwrap_or_else(unreached)).collect();
+            results.map(|(at, result)| result.unwrap_or_else(|| left_out(at))).collect();
         let succeeded = results.iter().filter(|result| result.is_ok()).count();
+        let skipped = report.skipped.len();
         report.telemetry = Telemetry {
             items: results.len(),
             succeeded,
-            failed: results.len() - succeeded,
+            failed: results.len() - succeeded - skipped,
+            skipped,
+            retries,
             wall: began.elapsed(),
             ..Telemetry::default()
         };
         report.telemetry.note(times);
         (results, report)
-    }
-}
-
-/// The pieces of an item, without a list of them.
-fn pieces<P: Pieces>(item: &P) -> impl Iterator<Item = &Array> {
-    (0..).map_while(|at| item.piece(at))
-}
-
-/// Whether an item is of these types, found without making a list of its own.
-fn is_of<P: Pieces>(item: &P, types: &[Type]) -> bool {
-    let same = |(piece, ty): (&Array, &Type)| piece.dtype() == ty.dtype && *piece.shape() == ty.shape;
-    item.piece(types.len()).is_none()
-        && pieces(item).zip(types).filter(|pair| same(*pair)).count() == types.len()
-}
-
-/// Positions of items by the types of their pieces, in the order of first occurrence.
-#[derive(Default)]
-struct Kinds {
-    members: Vec<Vec<usize>>,
-    known: FxHashMap<Vec<Type>, usize>,
-    items: usize,
-    last: usize,
-}
-
-impl Kinds {
-    fn add<P: Pieces>(&mut self, item: &P, types: &mut Vec<Vec<Type>>) {
-        let number = self.items;
-        self.items += 1;
-        // Most are like the one before.
-        if !types.get(self.last).is_some_and(|types| is_of(item, types)) {
-            let mine: Vec<Type> = pieces(item).map(Array::ty).collect();
-            self.last = *self.known.entry(mine).or_insert_with_key(|mine| {
-                types.push(mine.clone());
-                types.len() - 1
-            });
-            self.members.resize_with(types.len(), Vec::new);
-        }
-        self.members[self.last].push(number);
     }
 }
 
@@ -274,9 +230,37 @@ struct Run<'a, P, F> {
     results: Vec<Option<Result<Array>>>,
     report: GpuReport,
     times: Vec<std::time::Duration>,
+    retries: usize,
+    /// Items that have ended.
+    ended: usize,
+    /// Whether an item has failed that no other may follow.
+    stopped: bool,
 }
 
-impl<P: Pieces, F: Fn(P) -> Array> Run<'_, P, F> {
+impl<'a, P: Pieces, F: Fn(P) -> Array> Run<'a, P, F> {
+    /// A run of which some items have failed before it begins.
+    fn new(map: &'a GpuMap<P, F>, results: Vec<Option<Result<Array>>>) -> Run<'a, P, F> {
+        let failed = results.iter().flatten().count();
+        let (report, times) = (GpuReport::default(), Vec::new());
+        let mut run = Run { map, results, report, times, retries: 0, ended: 0, stopped: false };
+        run.stopped = failed > 0 && map.fails_fast;
+        run.told(failed);
+        run
+    }
+
+    /// So many items have ended.
+    fn told(&mut self, items: usize) {
+        self.ended += items;
+        if let (Some(watch), 1..) = (&self.map.progress, items) {
+            tell(watch, Progress { done: self.ended, total: self.results.len() });
+        }
+    }
+
+    fn failed(&mut self, item: usize, error: Error) {
+        self.results[item] = Some(Err(error));
+        self.stopped |= self.map.fails_fast;
+    }
+
     fn call(&self, pieces: Vec<Array>) -> Array {
         match P::from_pieces(pieces) {
             Some(item) => (self.map.f)(item),
@@ -295,6 +279,7 @@ impl<P: Pieces, F: Fn(P) -> Array> Run<'_, P, F> {
                 for &item in members {
                     self.results[item] = self.map.items[item].piece(piece).cloned().map(Ok);
                 }
+                self.told(members.len());
                 return;
             }
             Outcome::Each(reason) => reason,
@@ -323,13 +308,12 @@ impl<P: Pieces, F: Fn(P) -> Array> Run<'_, P, F> {
         let kept =
             computed_first * types.iter().map(sizes).sum::<u64>() + members.len() as u64 * sizes(&traced.ty);
         let runtime = Runtime::current();
-        let size = group::size(&runtime, traced.bytes_per_item(), kept, self.map.most);
-        // All about as large as the first, so that few shapes are planned.
-        let even = members.len().div_ceil(members.len().div_ceil(size));
-        let groups: Vec<&[usize]> = members.chunks(even).collect();
-        let work = Work { items, types, traced, location, lifted: Lifted::new(traced, &groups)? };
-        let told = matches!(runtime.placement(), Ok(Placement::On(device)) if device != Place::HOST);
-        if told || groups.len() == 1 {
+        let limits = Limits::new(&runtime, kept, traced.captured());
+        let size = group_size(&runtime, traced, limits, (members.len(), self.map.most))?;
+        let mut work = Work::new(items, types, traced, location, (members.len(), size))?;
+        let groups: Vec<&[usize]> = members.chunks(size).collect();
+        let is_sent = work.send_ahead(&groups, self.wish());
+        if is_sent || groups.len() == 1 {
             self.in_turn(&groups, &work);
         } else {
             self.side_by_side(&groups, &work);
@@ -337,14 +321,20 @@ impl<P: Pieces, F: Fn(P) -> Array> Run<'_, P, F> {
         Ok(())
     }
 
+    fn wish(&self) -> Wanted {
+        if self.map.fetched { Wanted::OnHost } else { Wanted::Anywhere }
+    }
+
     /// On a device that works by itself: this thread tells it what to do next, and waits only for what the next step needs.
     fn in_turn(&mut self, groups: &[&[usize]], work: &Work<'_, P>) {
-        let fetched = self.map.fetched;
-        let wish = if fetched { Wanted::OnHost } else { Wanted::Anywhere };
+        let (fetched, wish) = (self.map.fetched, self.wish());
         let mut following = groups.iter();
         let mut begun: VecDeque<Result<Vec<Stacked>>> = VecDeque::new();
         let mut coming: Vec<Bringing> = Vec::new();
         for &members in groups {
+            if self.stopped {
+                break;
+            }
             let began = Instant::now();
             // Once groups are put together, the one that comes next is on its way.
             let apart = if begun.is_empty() { work.apart(members) } else { None };
@@ -371,7 +361,7 @@ impl<P: Pieces, F: Fn(P) -> Array> Run<'_, P, F> {
                     Err(error) => unfetched(&error),
                 }
             }
-            self.done(members, whole, began, work.traced);
+            self.done(members, whole, began, work);
         }
         coming.into_iter().for_each(|bringing| drop(bringing.wait().inspect_err(unfetched)));
     }
@@ -394,28 +384,49 @@ impl<P: Pieces, F: Fn(P) -> Array> Run<'_, P, F> {
                 let bring = |whole: Arc<Buffer>| drop(whole.host_bytes().inspect_err(unfetched));
                 scope.spawn(move || computed.into_iter().for_each(bring));
             }
-            let wish = if fetched { Wanted::OnHost } else { Wanted::Anywhere };
+            let wish = self.wish();
             for (&members, stacked) in groups.iter().zip(stacked) {
+                if self.stopped {
+                    break;
+                }
                 let began = Instant::now();
                 let whole = stacked
                     .and_then(|stacked| work.evaluate(&stacked, members.len(), wish))
                     // Nobody listens where nothing is to be fetched.
                     .inspect(|whole| _ = wanted.send(whole.clone()));
-                self.done(members, whole, began, work.traced);
+                self.done(members, whole, began, work);
             }
         });
     }
 
     /// Notes the results of a group.
-    fn done(&mut self, members: &[usize], whole: Result<Arc<Buffer>>, began: Instant, traced: &Traced) {
+    fn done(&mut self, members: &[usize], whole: Result<Arc<Buffer>>, began: Instant, work: &Work<'_, P>) {
+        let mut whole = whole;
+        if work.is_pinned() {
+            for _ in 0..self.map.again {
+                if whole.as_ref().err().is_none_or(|error| !is_of_device(error)) {
+                    break;
+                }
+                self.retries += members.len();
+                whole = work.whole(members, self.wish());
+            }
+        }
         match whole {
             Ok(whole) => {
                 self.times.push(began.elapsed());
                 self.report.groups += 1;
                 self.report.largest_group = self.report.largest_group.max(members.len());
                 self.report.batched += members.len();
-                let arrays = group::parted(whole, &traced.ty, members.len(), self.map.location);
+                let arrays = group::parted(whole, &work.traced.ty, members.len(), self.map.location);
                 members.iter().zip(arrays).for_each(|(&item, array)| self.results[item] = Some(Ok(array)));
+                self.told(members.len());
+            }
+            Err(error) if work.is_pinned() && is_of_device(&error) => {
+                // One by one they would belong elsewhere, and have other bits.
+                self.times.push(began.elapsed());
+                self.report.reasons.push(format!("a group failed: {error}"));
+                members.iter().for_each(|&item| self.failed(item, error.clone()));
+                self.told(members.len());
             }
             Err(error) => {
                 // One matrix without an inverse fails the plan, not the other items.
@@ -425,115 +436,40 @@ impl<P: Pieces, F: Fn(P) -> Array> Run<'_, P, F> {
         }
     }
 
-    /// One item by itself.
+    /// One item by itself, unless another has failed that it may not follow.
     fn single(&mut self, item: usize) {
+        if self.stopped {
+            return;
+        }
         let began = Instant::now();
+        let mut computed = self.attempt(item);
+        for _ in 0..self.map.again {
+            if computed.is_ok() {
+                break;
+            }
+            self.retries += 1;
+            computed = self.attempt(item);
+        }
+        self.times.push(began.elapsed());
+        self.report.single += 1;
+        match computed {
+            Ok(array) => self.results[item] = Some(Ok(array)),
+            Err(error) => self.failed(item, error),
+        }
+        self.told(1);
+    }
+
+    fn attempt(&self, item: usize) -> Result<Array> {
         let pieces = self.map.items[item].clone();
         let computed = isolated(|| {
             let array = (self.map.f)(pieces);
             array.eval().cloned()
         });
-        self.times.push(began.elapsed());
-        self.report.single += 1;
-        self.results[item] = Some(computed.unwrap_or_else(|panic| {
+        computed.unwrap_or_else(|panic| {
             let what = format!("the function panicked: {}", panic.message());
             Err(Error::new(crossover_core::Error::Value { op: "gpu_map", what }, self.map.location))
-        }));
+        })
     }
-}
-
-/// The graphs of a traced function for the one or two sizes that groups have.
-struct Lifted(Vec<(usize, Graph)>);
-
-impl Lifted {
-    fn new(traced: &Traced, groups: &[&[usize]]) -> std::result::Result<Lifted, String> {
-        let mut made: Vec<(usize, Graph)> = Vec::new();
-        for count in groups.iter().map(|members| members.len()) {
-            if made.iter().all(|(known, _)| *known != count) {
-                made.push((count, traced.lifted(count)?));
-            }
-        }
-        Ok(Lifted(made))
-    }
-
-    fn of(&self, count: usize) -> Option<&Graph> {
-        self.0.iter().find(|(known, _)| *known == count).map(|(_, graph)| graph)
-    }
-}
-
-/// What every group of one kind of items is worked on with. The function itself is not here: it stays on its thread.
-struct Work<'a, P> {
-    items: &'a [P],
-    types: &'a [Type],
-    traced: &'a Traced,
-    location: &'static Location<'static>,
-    lifted: Lifted,
-}
-
-impl<P: Pieces> Work<'_, P> {
-    fn wrap(&self, error: crossover_runtime::Error) -> Error {
-        Error::new(error, self.location)
-    }
-
-    fn graph(&self, count: usize) -> Result<&Graph> {
-        let missing = || crossover_runtime::Error::Internal("a group of a size that nobody expected".into());
-        self.lifted.of(count).ok_or_else(|| self.wrap(missing()))
-    }
-
-    /// The pieces of some items, each as one buffer or on the way to it.
-    fn stacked(&self, members: &[usize]) -> Result<Vec<Stacked>> {
-        let pieces: Vec<Vec<&Array>> = members.iter().map(|&item| self.items[item].pieces()).collect();
-        let one = |piece: usize| {
-            let is_known = |other: &usize| pieces.iter().all(|p| is_same(p[piece], p[*other]));
-            if let Some(other) = (0..piece).find(is_known) {
-                return Ok(Stacked::Same(other));
-            }
-            let arrays: Vec<&Array> = pieces.iter().map(|pieces| pieces[piece]).collect();
-            group::stacked(&arrays, &self.types[piece], self.location)
-        };
-        (0..self.types.len()).map(one).collect()
-    }
-
-    /// Buffers that kernels find everything in.
-    fn arrived(&self, stacked: Vec<Stacked>) -> Result<Vec<Arc<Buffer>>> {
-        let mut there: Vec<Arc<Buffer>> = Vec::with_capacity(stacked.len());
-        for (stacked, ty) in stacked.into_iter().zip(self.types) {
-            let next = stacked.arrived(&there, ty, self.location)?;
-            there.push(next);
-        }
-        Ok(there)
-    }
-
-    fn evaluate(&self, stacked: &[Arc<Buffer>], count: usize, wanted: Wanted) -> Result<Arc<Buffer>> {
-        let internal = || crossover_runtime::Error::Internal("a plan without a result".into());
-        let graph = self.graph(count)?;
-        let buffers = Runtime::current()
-            .evaluate(graph, &self.traced.inputs(stacked), wanted)
-            .map_err(|error| self.wrap(error))?;
-        buffers.into_iter().next().ok_or_else(|| self.wrap(internal()))
-    }
-
-    /// The result of items that are read where they lie; `None` where they have to be put together first.
-    fn apart(&self, members: &[usize]) -> Option<Arc<Buffer>> {
-        let runtime = Runtime::current();
-        let (placement, graph) = (runtime.placement().ok()?, self.lifted.of(members.len())?);
-        if !self.traced.is_bare() || placement == Placement::Host || runtime.machine().is_host_only() {
-            return None;
-        }
-        let list = |piece: usize| -> Option<Vec<Entry>> {
-            let arrays = members.iter().map(|&item| self.items[item].piece(piece));
-            group::entries(arrays, &self.types[piece])
-        };
-        let inputs: Vec<Vec<Entry>> = self.traced.pieces().map(list).collect::<Option<_>>()?;
-        let evaluated = runtime.executor().evaluate_apart(placement, graph, &inputs);
-        // What goes wrong here goes wrong in the usual way too, where it is dealt with.
-        evaluated.ok().flatten()
-    }
-}
-
-/// Whether two arrays show the same elements of the same memory.
-fn is_same(one: &Array, other: &Array) -> bool {
-    Arc::ptr_eq(&one.version(), &other.version()) && one.view() == other.view()
 }
 
 /// Notes that a result was not brought to the host: whoever reads it will be told.

@@ -3,7 +3,7 @@
 use std::{panic::Location, sync::Arc};
 
 use crossover_core::{Layout, Shape, graph::Type};
-use crossover_runtime::{Backend, Buffer, Device, Entry, Placement, Sending};
+use crossover_runtime::{Backend, Buffer, Device, Entry, Sending};
 use rayon::prelude::*;
 
 use crate::{Array, Error, Result, Runtime, array::eval_all, convert, eval, node::State};
@@ -14,21 +14,64 @@ const LARGE: usize = 1 << 20;
 /// longer than computing, groups are small, so that the first is soon on its way; a host alone has nothing to wait for.
 const ENOUGH: [u64; 2] = [256 << 20, 16 << 20];
 
-/// How many items a group has at most, of so many bytes each: three groups fit into what is left on every device once `kept` bytes are taken, by
-/// items that are still to be computed and by results.
-pub(super) fn size(runtime: &Runtime, bytes_per_item: u64, kept: u64, most: Option<usize>) -> usize {
-    // As the accounts have it: asking a driver takes longer than many a group.
-    let room = |backend: &dyn Backend| match backend.account() {
-        Some(account) => Some(account.room()),
-        None => backend.memory().map(|memory| memory.available()),
-    };
-    let machine = runtime.machine();
-    let left = machine.devices().filter_map(|device| room(&**machine.backend(device))).min();
-    let left = left.unwrap_or(u64::MAX);
-    // Three groups may be there at once: one waits, one is computed, one is fetched.
-    let enough = ENOUGH[usize::from(runtime.device_count() > 0)];
-    let fits = (left.saturating_sub(kept) / 3).min(enough) / bytes_per_item.max(1);
-    usize::try_from(fits).unwrap_or(usize::MAX).clamp(1, most.unwrap_or(usize::MAX).max(1))
+/// Bytes that a group's plan may take in deterministic mode, however much memory there is.
+const PINNED: u64 = 256 << 20;
+
+/// How large groups may be.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// Bytes of pieces and results beyond which another group is begun.
+    enough: u64,
+    /// Bytes that a group's plan may take.
+    held: u64,
+}
+
+impl Limits {
+    /// Three groups fit into what is left on every device once `kept` bytes are taken, by items that are still to be computed and by results,
+    /// and so are buffers that the function has `captured`.
+    ///
+    /// In deterministic mode they are constants: how many items share a plan decides where its products belong, and so their bits.
+    pub fn new(runtime: &Runtime, kept: u64, captured: &[Arc<Buffer>]) -> Limits {
+        if runtime.executor().router().is_deterministic() {
+            return Limits { enough: ENOUGH[1], held: PINNED };
+        }
+        // As the accounts have it: asking a driver takes longer than many a group.
+        let room = |backend: &dyn Backend| match backend.account() {
+            Some(account) => Some(account.room()),
+            None => backend.memory().map(|memory| memory.available()),
+        };
+        let machine = runtime.machine();
+        let left = |device: Device| {
+            let missing = captured.iter().filter(|buffer| !buffer.is_valid_on(device));
+            let missing = missing.map(|buffer| buffer.bytes() as u64).sum();
+            Some(room(&**machine.backend(device))?.saturating_sub(kept).saturating_sub(missing))
+        };
+        let left = machine.devices().filter_map(left).min().unwrap_or(u64::MAX);
+        // Three groups may be there at once: one waits, one is computed, one is fetched.
+        Limits { enough: ENOUGH[usize::from(runtime.device_count() > 0)], held: left / 3 }
+    }
+
+    /// How many items a group has at most, if each of them moves so many bytes.
+    pub fn items(&self, bytes_per_item: u64, most: Option<usize>) -> usize {
+        let fits = self.enough / bytes_per_item.max(1);
+        usize::try_from(fits).unwrap_or(usize::MAX).clamp(1, most.unwrap_or(usize::MAX).max(1))
+    }
+
+    /// Whether a plan that takes so many bytes is allowed.
+    pub fn hold(&self, bytes: u64) -> bool {
+        bytes <= self.held
+    }
+
+    /// How many of so many items are allowed, if all of them take so many bytes that it is too much: fewer, but one.
+    pub fn fewer(&self, items: usize, bytes: u64) -> usize {
+        let fits = items as u128 * u128::from(self.held) / u128::from(bytes.max(1));
+        usize::try_from(fits).unwrap_or(usize::MAX).clamp(1, items.saturating_sub(1).max(1))
+    }
+}
+
+/// Items per group, all about as large as the first, so that few shapes are planned; at most `most`.
+pub(super) fn even(items: usize, most: usize) -> usize {
+    items.div_ceil(items.div_ceil(most))
 }
 
 /// Arrays of one type as one buffer, or on the way to being one.
@@ -63,8 +106,13 @@ impl Stacked {
     }
 }
 
-/// Arrays of one type along a new first axis.
-pub(super) fn stacked(arrays: &[&Array], ty: &Type, location: &'static Location<'static>) -> Result<Stacked> {
+/// Arrays of one type along a new first axis, on their way to the device where they will be needed, if there is one.
+pub(super) fn stacked(
+    arrays: &[&Array],
+    ty: &Type,
+    to: Option<Device>,
+    location: &'static Location<'static>,
+) -> Result<Stacked> {
     let runtime = Runtime::current();
     // What is pending is computed first, as one plan.
     eval_all(arrays)?;
@@ -76,8 +124,7 @@ pub(super) fn stacked(arrays: &[&Array], ty: &Type, location: &'static Location<
     let contents: Vec<(Arc<Buffer>, Layout)> =
         arrays.iter().map(|array| array.contents()).collect::<Result<_>>()?;
     let bytes = ty.shape.size() * ty.dtype.size();
-    if let (Ok(Placement::On(device)), true) = (runtime.placement(), bytes * arrays.len() >= LARGE)
-        && device != Device::HOST
+    if let (Some(device), true) = (to, bytes * arrays.len() >= LARGE)
         && contents.iter().all(|(_, layout)| layout.is_contiguous())
     {
         // They go straight to where they will be needed.

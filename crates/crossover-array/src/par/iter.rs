@@ -6,7 +6,8 @@ use rayon::prelude::*;
 
 use super::{
     carry::{Carried, carry},
-    gpu::{GpuMap, Pieces},
+    gpu::GpuMap,
+    pieces::Pieces,
     jobs::Jobs,
 };
 use crate::Array;

@@ -110,7 +110,15 @@ impl<U, E> Report<U, E> {
 
 /// How an item ended, and when it was begun how long it took.
 type Ended<U, E> = (Result<U, Failure<E>>, Option<Duration>);
-type Watcher = Box<dyn Fn(Progress) + Send + Sync>;
+/// Who wants to know how far a run is.
+pub(super) type Watcher = Box<dyn Fn(Progress) + Send + Sync>;
+
+/// Tells whoever watches. Results of items that are done are worth more than being told of them.
+pub(super) fn tell(watch: &Watcher, progress: Progress) {
+    if let Err(panic) = isolated(|| watch(progress)) {
+        tracing::warn!(target: "crossover::par", %panic, "a function that watches the progress failed");
+    }
+}
 
 /// Items to be worked on under a [`Policy`]; made by [`ParIter::jobs`](super::ParIter::jobs).
 ///
@@ -175,11 +183,7 @@ impl<T: Send + Sync> Jobs<T> {
             }
             let time = began.elapsed();
             if let Some(watch) = &progress {
-                let progress = Progress { done: done.fetch_add(1, Relaxed) + 1, total };
-                // Results of items that are done are worth more than being told of them.
-                if let Err(panic) = isolated(|| watch(progress)) {
-                    tracing::warn!(target: "crossover::par", %panic, "a function that watches the progress failed");
-                }
+                tell(watch, Progress { done: done.fetch_add(1, Relaxed) + 1, total });
             }
             (result, Some(time))
         };

@@ -25,13 +25,16 @@ mod group;
 mod iter;
 mod jobs;
 mod leading;
+mod pieces;
 mod tasks;
 mod telemetry;
 mod traced;
+mod work;
 
 pub use batch::{Batch, BatchStats};
-pub use gpu::{GpuMap, GpuReport, Pieces};
+pub use gpu::{GpuMap, GpuReport};
 pub use iter::{ParIter, par_iter};
 pub use jobs::{Failure, Jobs, Policy, Progress, Report};
+pub use pieces::Pieces;
 pub use tasks::{Panicked, Scope, Task, scope, spawn};
 pub use telemetry::Telemetry;

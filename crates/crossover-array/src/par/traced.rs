@@ -117,10 +117,30 @@ impl Traced {
             .collect()
     }
 
-    /// Bytes that one item takes at most while a lifted graph runs: pieces, result, and every value that is not fused away.
+    /// What the function has captured.
+    pub fn captured(&self) -> &[Arc<Buffer>] {
+        &self.inputs
+    }
+
+    /// The inputs as whoever decides where a group is worked on sees them while its pieces are on the host: `piece` stands for each.
+    pub fn outlook(&self, piece: &Arc<Buffer>) -> SmallVec<[Arc<Buffer>; 4]> {
+        let pieces = self.holes.iter().map(|hole| hole.1 + 1).max().unwrap_or(0);
+        self.inputs(&vec![piece.clone(); pieces])
+    }
+
+    /// Bytes of an item that are moved: pieces, result, and values that calls and reductions make.
     pub fn bytes_per_item(&self) -> u64 {
         let kept = self.graph.nodes().iter().filter(|node| !node.op.is_view() && !node.op.is_elementwise());
-        let size = |ty: &Type| (ty.shape.size() * ty.dtype.size()) as u64;
-        size(&self.ty) + kept.map(|node| size(&node.ty)).sum::<u64>()
+        size(&self.ty).saturating_add(kept.map(|node| size(&node.ty)).fold(0, u64::saturating_add))
     }
+
+    /// Bytes of an item if each of its values had memory of its own, and as much again for what calls need besides: no plan takes more.
+    pub fn bytes_apart(&self) -> u64 {
+        let values = self.graph.nodes().iter().map(|node| size(&node.ty)).fold(0, u64::saturating_add);
+        values.saturating_mul(2).saturating_add(size(&self.ty))
+    }
+}
+
+fn size(ty: &Type) -> u64 {
+    ty.shape.size() as u64 * ty.dtype.size() as u64
 }

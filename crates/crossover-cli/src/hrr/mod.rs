@@ -61,7 +61,7 @@ enum Action {
         /// Numbers of a vector: more hold more and cost more
         #[arg(long, default_value_t = 1024)]
         d: usize,
-        /// Their type: f32, f64, bf16; c64 or c128 for fhrr; bool for bsc
+        /// Their type: f32, f64, bf16; c64, c128 or bf16 for fhrr; bool for bsc
         #[arg(long)]
         dtype: Option<String>,
         /// Another seed gives names other vectors
@@ -187,7 +187,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             about(folder, &memory, json)
         }
         Action::Query { folder, expression, top, threshold } => {
-            let memory = opened(folder)?;
+            let memory = mapped(folder)?;
             let vector = expression::evaluate(expression, &memory)?;
             let found = memory.top_k(&vector, (*top).max(1))?;
             let known = found.into_iter().flatten().filter(|found| found.similarity >= *threshold);
@@ -200,7 +200,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         }
         Action::Verify { folder, salvage } => verify(folder, salvage.as_deref(), json),
         Action::Export { folder, file } => {
-            let memory = opened(folder)?;
+            let memory = mapped(folder)?;
             let names = serde_json::to_string(memory.names())?;
             let space = memory.space();
             let (model, seed) = (space.model().to_string(), space.seed().to_string());
@@ -224,6 +224,14 @@ fn parse_dtype(name: Option<&str>, model: Model) -> Result<DType> {
 
 fn opened(folder: &Path) -> Result<ItemMemory> {
     ItemMemory::open(folder).with_context(|| format!("opening the memory {}", folder.display()))
+}
+
+/// To be read only: vectors stay in the store's files, which are verified all the same.
+#[allow(unsafe_code)]
+fn mapped(folder: &Path) -> Result<ItemMemory> {
+    // SAFETY: segments are written once, each under a name of its own, and never changed by this program; the memory is gone before the command ends.
+    let memory = unsafe { ItemMemory::map(folder) };
+    memory.with_context(|| format!("opening the memory {}", folder.display()))
 }
 
 fn about(folder: &Path, memory: &ItemMemory, json: bool) -> Result<bool> {
@@ -301,9 +309,7 @@ fn salvaged(folder: &Path, to: &Path) -> Result<(usize, &'static str)> {
         Err(Error::Kind { .. }) => return Ok((pairs::salvaged(folder, to)?, "pairs")),
         found => found,
     };
-    let (found, _) = found.with_context(|| format!("salvaging {}", folder.display()))?;
-    let mut copy = ItemMemory::with_capacity(found.len(), found.space().clone());
-    copy.add_vectors(found.names(), &found.vectors())?;
-    copy.save(to).with_context(|| format!("saving {}", to.display()))?;
-    Ok((copy.len(), "items"))
+    let (mut found, _) = found.with_context(|| format!("salvaging {}", folder.display()))?;
+    found.save(to).with_context(|| format!("saving {}", to.display()))?;
+    Ok((found.len(), "items"))
 }

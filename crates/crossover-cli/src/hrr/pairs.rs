@@ -36,8 +36,16 @@ fn opened(folder: &Path) -> Result<AssociativeMemory> {
     AssociativeMemory::open(folder).with_context(|| format!("opening the pairs {}", folder.display()))
 }
 
+/// To be read only: the sum stays in the store's file.
+#[allow(unsafe_code)]
+fn mapped(folder: &Path) -> Result<AssociativeMemory> {
+    // SAFETY: as for items, see `super::mapped`.
+    let memory = unsafe { AssociativeMemory::map(folder) };
+    memory.with_context(|| format!("opening the pairs {}", folder.display()))
+}
+
 pub fn store(folder: &Path, items: &Path, names: &[String], json: bool) -> Result<bool> {
-    let items = super::opened(items)?;
+    let items = super::mapped(items)?;
     let (pairs, rest) = names.as_chunks::<2>();
     if let [key] = rest {
         bail!("{key:?} has no value: give keys and values in turns");
@@ -79,7 +87,7 @@ fn about(folder: &Path, memory: &AssociativeMemory, items: &ItemMemory, json: bo
 }
 
 pub fn recall(folder: &Path, items: &Path, keys: &[String], threshold: f64, json: bool) -> Result<bool> {
-    let (memory, items) = (opened(folder)?, super::opened(items)?);
+    let (memory, items) = (mapped(folder)?, super::mapped(items)?);
     let found = memory.recall_all(&items, keys, threshold)?;
     let answers: Vec<Answer> = keys
         .iter()

@@ -45,6 +45,16 @@ fn convolutions_compile_in_every_dtype() {
         Task { d: 1000, dtype: DType::BF16, ..base },
         Task { d: 8192, dtype: DType::F64, ..base },
         Task { d: 210, dtype: DType::F64, correlate: true, normalise: true, ..base },
+        // Radices of two primes: 6, 9, 10, 15 and 25 are all among these.
+        Task { d: 1500, ..base },
+        Task { d: 2500, dtype: DType::BF16, correlate: true, ..base },
+        Task { d: 3000, normalise: true, ..base },
+        Task { d: 3750, sum: true, ..base },
+        Task { d: 5000, ..base },
+        Task { d: 6000, correlate: true, normalise: true, ..base },
+        Task { d: 6250, ..base },
+        Task { d: 7290, dtype: DType::F64, ..base },
+        Task { d: 7500, ..base },
     ];
     for task in tasks {
         let geometry = Geometry::of(task.d).unwrap();
@@ -58,4 +68,25 @@ fn convolutions_compile_in_every_dtype() {
 fn searches_compile() {
     compile_all(&[("nearest".to_string(), Form::Warps.text())], &ARCHITECTURES);
     compile_all(&[("nearest on Hopper".to_string(), format!("{MAP}{}", Form::Hopper.text()))], &["sm_90a"]);
+}
+
+#[test]
+fn searches_of_16_bits_compile() {
+    for dtype in [DType::F16, DType::BF16] {
+        let (prelude, _) = elements(&[dtype, dtype, DType::U64], false);
+        let text = |form: Form| format!("{MAP}{prelude}\n{}", form.kept_text(dtype));
+        compile_all(&[(format!("nearest in {dtype}"), text(Form::Warps))], &ARCHITECTURES);
+        compile_all(&[(format!("nearest in {dtype} on Hopper"), text(Form::Hopper))], &["sm_90a"]);
+    }
+}
+
+#[test]
+fn searches_of_16_bits_take_operands_as_they_are() {
+    for dtype in [DType::F16, DType::BF16] {
+        for form in [Form::Warps, Form::Hopper] {
+            let text = form.kept_text(dtype);
+            assert!(!text.contains("const float*") && !text.contains("hrr_round"), "{form:?} {dtype}");
+            assert!(text.contains(&format!("f32.{dtype}.{dtype}")), "{form:?} {dtype}");
+        }
+    }
 }

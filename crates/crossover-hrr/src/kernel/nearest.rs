@@ -4,13 +4,19 @@
 //! vectors that were rounded to f16 and keep the best of every 64 items; then those groups are scored again, in f64, that could hold the
 //! winner: a rounded score is off by at most [`margin`], so the winner's group is within twice that of the largest. Few queries are
 //! scored in f32 instead, since rounding all items for them would take longer than reading them.
+//!
+//! Vectors that are in 16 bits already are multiplied as they are: nothing is rounded, and a score is off by what adding up on tensor cores costs. Their text
+//! is that of vectors in f32 with other operands, see [`Form::kept_text`].
 
 use std::sync::OnceLock;
 
-use crossover_array::{Array, CustomKernel, DType, Grid, Padding, Shape};
+use crossover_array::{
+    Array, CustomKernel, DType, Element, Grid, KernelInputs, KernelOutput, Padding, Shape,
+};
 use crossover_core::custom::{Launches, Part, Swizzle, TensorMap, Work};
+use half::{bf16, f16};
 
-use super::winners::{Rows, winners as search};
+use super::winners::{Number, Rows, winners as search};
 use crate::Result;
 
 const ORDERED: &str = include_str!("ordered.cuh");
@@ -39,10 +45,16 @@ pub(crate) fn margin(k: usize) -> f32 {
     (2f64.powi(-10) * 1.01 + k as f64 * 2f64.powi(-22)) as f32
 }
 
+/// As [`margin`], of vectors that are not rounded.
+fn kept_margin(k: usize) -> f32 {
+    // Rounded vectors may be longer than 1 by 2⁻⁸.
+    (k as f64 * 2f64.powi(-22) * 1.02) as f32
+}
+
 /// The winners of queries among items, lazily: `u64` entries of a score and an index. Both operands are [comparable](crate::Space::comparable) and
-/// [prepared].
+/// [prepared], in f32 or both in f16 or bf16.
 pub(crate) fn winners(queries: &Array, items: &Array) -> Result<Array> {
-    Ok(kernel()?.call(&[queries, items]))
+    Ok(kernel(items.dtype())?.call(&[queries, items]))
 }
 
 /// Indices and similarities of the nearest items; where nothing is alike, because everything is NaN, the index is `u32::MAX`.
@@ -101,14 +113,71 @@ impl Form {
         }
     }
 
-    /// The CUDA text.
-    pub(super) fn text(self) -> String {
-        let product = match self {
+    fn product(self) -> String {
+        match self {
             Form::Warps => format!("constexpr int AHEAD = 1;\n{NEAREST}"),
             Form::Hopper => NEAREST_HOPPER.to_string(),
-        };
+        }
+    }
+
+    /// The CUDA text.
+    pub(super) fn text(self) -> String {
+        let product = self.product();
         format!("constexpr int STAGES = {};\n{ORDERED}{ROUND}{product}{SCAN}{RESCORE}", self.stages())
     }
+
+    /// The CUDA text for operands in this dtype of 16 bits: the same product and the same search of groups, of the operands as they are given.
+    pub(super) fn kept_text(self, dtype: DType) -> String {
+        let name = if dtype == DType::F16 { "f16" } else { "bf16" };
+        // Hopper's product takes its operands from tensor maps of these names.
+        let operands = match self {
+            Form::Warps => "const unsigned short* queries, const unsigned short* items,",
+            Form::Hopper => "const unsigned short*, const unsigned short*,",
+        };
+        let mut product = replaced(self.product(), "const float*, const float*,", operands);
+        product = replaced(product, "f32.f16.f16", &format!("f32.{name}.{name}"));
+        if self == Form::Warps {
+            for line in [
+                "    const unsigned short* queries = rounded_queries(scratch, Q, N);\n",
+                "    const unsigned short* items = rounded_items(scratch, Q, N, K);\n",
+            ] {
+                product = replaced(product, line, "");
+            }
+        }
+        let mut rescore = RESCORE.to_string();
+        for (from, to) in [
+            (
+                "const float* queries, const float* items",
+                "const unsigned short* queries, const unsigned short* items",
+            ),
+            ("const float* query", "const unsigned short* query"),
+            (
+                "const float4* from = (const float4*)(items + item * K)",
+                "const unsigned short* from = items + item * K",
+            ),
+            ("((const float4*)query)[k], y = from[k]", "four(query, k), y = four(from, k)"),
+        ] {
+            rescore = replaced(rescore, from, to);
+        }
+        let four = KEPT.replace("WIDEN", &format!("xo_widen_{name}"));
+        format!("constexpr int STAGES = {};\n{ORDERED}{product}{four}{rescore}", self.stages())
+    }
+}
+
+/// Four numbers of a row of 16-bit ones.
+const KEPT: &str = "
+__device__ __forceinline__ float4 four(const unsigned short* row, const int k)
+{
+    const uint2 both = ((const uint2*)row)[k];
+    return {WIDEN((unsigned short)both.x), WIDEN((unsigned short)(both.x >> 16)), WIDEN((unsigned short)both.y), WIDEN((unsigned short)(both.y >> 16))};
+}
+
+";
+
+/// A text with another one in place of a part that it has.
+fn replaced(text: String, from: &str, to: &str) -> String {
+    debug_assert!(text.contains(from), "the text has {from:?}");
+    text.replace(from, to)
 }
 
 /// The launches for these operands. Scratch memory holds the best of every group, then, where there are many queries, both operands in f16.
@@ -142,18 +211,42 @@ fn launches(queries: &Shape, items: &Shape, form: Form) -> Launches {
     Launches::from(sized(round)).then(nearest).then(rescore).scratch(total)
 }
 
+/// As [`launches`], of operands that are in 16 bits. Scratch memory holds the best of every group.
+fn kept_launches(queries: &Shape, items: &Shape, dtype: DType, form: Form) -> Launches {
+    let (q, n, k) = (queries[0], items[0], queries[1]);
+    let (tiles, across) = (n.div_ceil(TILE), q.div_ceil(ACROSS));
+    let sized = |grid: Grid| grid.size(q).size(n).size(k);
+    let threads = if form == Form::Warps { 256 } else { 288 };
+    let grid = Grid::new([across * tiles, 1, 1], [threads, 1, 1]).entry("hrr_nearest");
+    let mut nearest = sized(grid).resident(1).shared(form.stages() * STAGE + ALIGN);
+    if form == Form::Hopper {
+        for (at, rows, tile) in [(0, q, ACROSS), (1, n, TILE)] {
+            let map = TensorMap::new(Part::Operand(at), dtype, &[rows, k], &[tile, 64]);
+            nearest = nearest.map(map.swizzle(Swizzle::Bytes128));
+        }
+    }
+    let rescore = sized(Grid::new([q, 1, 1], [256, 1, 1]).entry("hrr_rescore")).float(kept_margin(k));
+    Launches::from(nearest).then(rescore).scratch((q * GROUPS * tiles * 8).next_multiple_of(256))
+}
+
 /// By compute capability.
 const FORMS: [(u32, Form); 3] = [(80, Form::Warps), (90, Form::Hopper), (100, Form::Warps)];
 
-/// The kernel; built once.
-pub(super) fn kernel() -> Result<&'static CustomKernel> {
-    static MADE: OnceLock<CustomKernel> = OnceLock::new();
-    if let Some(made) = MADE.get() {
+/// The kernel for operands in a dtype, f32 where it is none of 16 bits; each is built once.
+pub(super) fn kernel(dtype: DType) -> Result<&'static CustomKernel> {
+    static MADE: [OnceLock<CustomKernel>; 3] = [const { OnceLock::new() }; 3];
+    let (at, name) = match dtype {
+        DType::F16 => (1, "hrr_nearest_f16"),
+        DType::BF16 => (2, "hrr_nearest_bf16"),
+        _ => (0, "hrr_nearest"),
+    };
+    if let Some(made) = MADE[at].get() {
         return Ok(made);
     }
-    let mut builder = CustomKernel::builder("hrr_nearest")
-        .input("queries", DType::F32)
-        .input("items", DType::F32)
+    let dtype = [DType::F32, DType::F16, DType::BF16][at];
+    let mut builder = CustomKernel::builder(name)
+        .input("queries", dtype)
+        .input("items", dtype)
         .output("winner", DType::U64)
         .shape(|shapes| {
             rows_of(shapes[0], shapes[1])?;
@@ -164,18 +257,32 @@ pub(super) fn kernel() -> Result<&'static CustomKernel> {
             let products = (inputs[0].size() as u64).saturating_mul(2).saturating_mul(items);
             Work { products, ..Work::default() }
         })
-        .cpu(|inputs, output| {
-            let k = inputs.shape(0)[1];
-            let rows = |at| Ok::<_, crossover_core::Error>(Rows { numbers: inputs.slice::<f32>(at)?, k });
-            search(rows(0)?, rows(1)?, output.slice::<u64>()?);
-            Ok(())
+        .cpu(move |inputs, output| match dtype {
+            DType::F16 => run::<f16>(inputs, output),
+            DType::BF16 => run::<bf16>(inputs, output),
+            _ => run::<f32>(inputs, output),
         });
     for (capability, form) in FORMS {
-        builder = builder
-            .cuda_since(capability, &form.text(), move |inputs, _| launches(inputs[0], inputs[1], form));
+        builder = match dtype {
+            DType::F32 => builder
+                .cuda_since(capability, &form.text(), move |inputs, _| launches(inputs[0], inputs[1], form)),
+            _ => builder.cuda_since(capability, &form.kept_text(dtype), move |inputs, _| {
+                kept_launches(inputs[0], inputs[1], dtype, form)
+            }),
+        };
     }
     let made = builder.build()?;
-    Ok(MADE.get_or_init(|| made))
+    Ok(MADE[at].get_or_init(|| made))
+}
+
+fn run<T: Number + Element>(
+    inputs: &KernelInputs<'_>,
+    output: &mut KernelOutput<'_>,
+) -> crossover_core::Result<()> {
+    let k = inputs.shape(0)[1];
+    let rows = |at| Ok::<_, crossover_core::Error>(Rows { numbers: inputs.slice::<T>(at)?, k });
+    search(rows(0)?, rows(1)?, output.slice::<u64>()?);
+    Ok(())
 }
 
 fn rows_of(queries: &Shape, items: &Shape) -> Result<(), String> {
@@ -189,8 +296,6 @@ fn rows_of(queries: &Shape, items: &Shape) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use half::f16;
-
     use super::*;
 
     #[test]
@@ -232,6 +337,12 @@ mod tests {
         // 99 KiB is the least that a block can have since 8.0.
         assert!(Form::Warps.stages() * STAGE + ALIGN <= 99 * 1024);
         assert!(Form::Hopper.stages() * STAGE + ALIGN <= 226 * 1024);
+        for (_, form) in FORMS {
+            let launches = kept_launches(&few, &items, DType::BF16, form);
+            let entries: Vec<_> = launches.grids().iter().map(|grid| grid.entry_name()).collect();
+            assert_eq!(entries, [Some("hrr_nearest"), Some("hrr_rescore")]);
+            assert_eq!(launches.scratch_bytes(), (3usize * 16 * 8).next_multiple_of(256));
+        }
         let launches = launches(&few, &items, Form::Hopper);
         let entries: Vec<_> = launches.grids().iter().map(|grid| grid.entry_name()).collect();
         assert_eq!(entries, [Some("hrr_scan"), Some("hrr_rescore")]);

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use super::convolve::Task;
 
 const BUTTERFLY: &str = include_str!("butterfly.cuh");
+const COMPOSITE: &str = include_str!("composite.cuh");
 const TRANSFORM: &str = include_str!("transform.cuh");
 const CONVOLVE: &str = include_str!("convolve.cu");
 
@@ -17,6 +18,8 @@ const LONGEST: usize = 8192;
 const SHORTEST: usize = 64;
 /// Radices that the kernel has butterflies for, larger ones first.
 const RADICES: [usize; 7] = [16, 8, 7, 5, 4, 3, 2];
+/// The same with products of two primes, for lengths that would take more than four stages without.
+const ALL_RADICES: [usize; 12] = [25, 16, 15, 10, 9, 8, 7, 6, 5, 4, 3, 2];
 
 /// How the threads of a block share the work of one length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +38,7 @@ pub(super) fn is_direct(d: usize) -> bool {
 }
 
 impl Geometry {
-    /// For rows of `d` elements; `None` if half of it is no product of at most four radices. Found once per length.
+    /// For rows of `d` elements; `None` if `d` is odd, too long or short, or has a prime factor beyond 7. Found once per length.
     pub fn of(d: usize) -> Option<Geometry> {
         static FOUND: LazyLock<Mutex<FxHashMap<usize, Option<Geometry>>>> = LazyLock::new(Mutex::default);
         if !(SHORTEST..=LONGEST).contains(&d) {
@@ -68,7 +71,7 @@ impl Geometry {
             4096 => (vec![16, 16, 16], 256),
             _ => {
                 let group = (m.div_ceil(8 * 32) * 32).clamp(32, 512);
-                (factors(m, group)?, group)
+                (factors(m, group, &RADICES).or_else(|| factors(m, group, &ALL_RADICES))?, group)
             }
         };
         let mut all = [1; 4];
@@ -90,7 +93,7 @@ impl Geometry {
 
 /// At most four radices whose product is `m`, such that a thread of a group holds as few elements as can be; powers of two last, whose roots
 /// are constants.
-fn factors(m: usize, group: usize) -> Option<Vec<usize>> {
+fn factors(m: usize, group: usize, radices: &[usize]) -> Option<Vec<usize>> {
     let mut best: Option<(usize, Vec<usize>)> = None;
     let mut open = vec![(m, 0, Vec::new())];
     while let Some((left, from, chosen)) = open.pop() {
@@ -101,7 +104,7 @@ fn factors(m: usize, group: usize) -> Option<Vec<usize>> {
                 best = Some((cost, chosen));
             }
         } else if chosen.len() < 4 {
-            for (i, &radix) in RADICES.iter().enumerate().skip(from) {
+            for (i, &radix) in radices.iter().enumerate().skip(from) {
                 if left.is_multiple_of(radix) {
                     let mut more = chosen.clone();
                     more.push(radix);
@@ -144,9 +147,11 @@ pub(super) fn text(task: Task, geometry: &Geometry) -> String {
         DType::BF16 => ("float", "unsigned short", "xo_widen_bf16(x)", "xo_settle_bf16(x)"),
         _ => ("float", "float", "(x)", "(x)"),
     };
+    let composite =
+        if geometry.radices.iter().all(|r| *r == 1 || RADICES.contains(r)) { "" } else { COMPOSITE };
     let mut text = format!(
         "typedef {real} real;\ntypedef {element} element;\n#define hold(x) {hold}\n#define release(x) {release}\n\
-         constexpr bool CORRELATE = {}, NORMALISE = {}, SUM = {};\n{BUTTERFLY}{}",
+         constexpr bool CORRELATE = {}, NORMALISE = {}, SUM = {};\n{BUTTERFLY}{composite}{}",
         task.correlate,
         task.normalise,
         task.sum,
@@ -177,10 +182,8 @@ mod tests {
 
     #[test]
     fn radices_multiply_to_half_the_length() {
-        let mut direct = 0;
         for d in 1..=LONGEST + 2 {
             if let Some(geometry) = Geometry::of(d) {
-                direct += 1;
                 assert_eq!(geometry.radices.iter().product::<usize>(), d / 2, "{d}");
                 assert!(geometry.threads() <= 1024);
                 assert!(
@@ -189,10 +192,45 @@ mod tests {
                 );
             }
         }
-        assert!(direct > 110, "{direct}");
         for d in [7, 9, 22, 514, 8193, 16384] {
             assert_eq!(Geometry::of(d), None, "{d}");
         }
+    }
+
+    #[test]
+    fn every_even_length_of_small_primes_has_a_kernel() {
+        let is_smooth = |d: usize| {
+            let rest = [2, 3, 5, 7].into_iter().fold(d, |mut left, prime| {
+                while left.is_multiple_of(prime) {
+                    left /= prime;
+                }
+                left
+            });
+            rest == 1
+        };
+        let mut smooth = 0;
+        for d in 1..=LONGEST + 2 {
+            let wanted = d.is_multiple_of(2) && (SHORTEST..=LONGEST).contains(&d) && is_smooth(d);
+            assert_eq!(is_direct(d), wanted, "{d}");
+            smooth += usize::from(wanted);
+        }
+        assert_eq!(smooth, 226);
+    }
+
+    #[test]
+    fn lengths_of_few_stages_have_the_text_that_they_had() {
+        let task = Task { d: 0, dtype: DType::F32, correlate: false, normalise: false, sum: false };
+        let text = |d: usize| text(Task { d, ..task }, &Geometry::of(d).unwrap());
+        for d in [512, 882, 1000, 4000, 8192] {
+            assert!(!text(d).contains("Composite"), "{d}");
+        }
+        for d in [1500, 2500, 6250] {
+            assert!(text(d).contains("Composite"), "{d}");
+        }
+    }
+
+    #[test]
+    fn few_rows_have_more_threads_each() {
         for d in 1..=LONGEST {
             if let Some(few) = Geometry::few(d) {
                 assert_eq!(few.radices.iter().product::<usize>(), d / 2, "{d}");

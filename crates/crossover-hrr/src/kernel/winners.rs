@@ -5,6 +5,7 @@
 //! scored again in f64. What always holds: winners are those of exact arithmetic, whatever the order in which a product is added up.
 
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
+use half::{bf16, f16, slice::HalfFloatSliceExt};
 use pulp::Arch;
 use rayon::prelude::*;
 
@@ -20,20 +21,61 @@ const KEPT: usize = 1 << 24;
 /// What is packed where nothing is alike, because everything is NaN.
 pub(super) const NONE: u64 = packed(f32::NEG_INFINITY, u32::MAX);
 
-/// Rows of `k` numbers, of length at most 1.
+/// What rows are made of: numbers that are exact in f32.
+pub(super) trait Number: Copy + Sync {
+    /// The same in f32: in `room`, unless they are.
+    fn widened<'a>(from: &'a [Self], room: &'a mut Vec<f32>) -> &'a [f32];
+}
+
+impl Number for f32 {
+    fn widened<'a>(from: &'a [f32], _: &'a mut Vec<f32>) -> &'a [f32] {
+        from
+    }
+}
+
+macro_rules! halves {
+    ($($t:ty),*) => {$(
+        impl Number for $t {
+            fn widened<'a>(from: &'a [$t], room: &'a mut Vec<f32>) -> &'a [f32] {
+                room.resize(from.len(), 0.0);
+                from.convert_to_f32_slice(room);
+                room
+            }
+        }
+    )*};
+}
+
+halves!(f16, bf16);
+
+/// Rows of `k` numbers, of length at most 1, up to rounding to 16 bits where they are.
 #[derive(Clone, Copy)]
-pub(super) struct Rows<'a> {
-    pub numbers: &'a [f32],
+pub(super) struct Rows<'a, T = f32> {
+    pub numbers: &'a [T],
     pub k: usize,
 }
 
-impl<'a> Rows<'a> {
+impl<'a, T: Number> Rows<'a, T> {
     fn count(self) -> usize {
         self.numbers.len() / self.k
     }
 
-    fn range(self, first: usize, end: usize) -> MatRef<'a, f32> {
-        MatRef::from_row_major_slice(&self.numbers[first * self.k..end * self.k], end - first, self.k)
+    /// Some of the rows.
+    fn range(self, first: usize, end: usize) -> Rows<'a, T> {
+        Rows { numbers: &self.numbers[first * self.k..end * self.k], k: self.k }
+    }
+
+    /// The same in f32: in `room`, unless they are.
+    fn widened<'b>(self, room: &'b mut Vec<f32>) -> Rows<'b>
+    where
+        'a: 'b,
+    {
+        Rows { numbers: T::widened(self.numbers, room), k: self.k }
+    }
+}
+
+impl<'a> Rows<'a> {
+    fn matrix(self) -> MatRef<'a, f32> {
+        MatRef::from_row_major_slice(self.numbers, self.count(), self.k)
     }
 
     fn row(self, at: usize) -> &'a [f32] {
@@ -47,36 +89,38 @@ fn margin(k: usize) -> f32 {
 }
 
 /// The winners, [packed].
-pub(super) fn winners(queries: Rows<'_>, items: Rows<'_>, out: &mut [u64]) {
+pub(super) fn winners<T: Number>(queries: Rows<'_, T>, items: Rows<'_, T>, out: &mut [u64]) {
     winners_by(queries, items, out, KEPT);
 }
 
 /// As [`winners`], with so many largest scores at a time. A query's winner does not depend on those beside it.
-fn winners_by(queries: Rows<'_>, items: Rows<'_>, out: &mut [u64], kept: usize) {
+fn winners_by<T: Number>(queries: Rows<'_, T>, items: Rows<'_, T>, out: &mut [u64], kept: usize) {
     let (k, n) = (queries.k, items.count());
     if n == 0 {
         return out.fill(NONE);
     }
     let together = (kept / (n.div_ceil(BLOCK) * (BLOCK / GROUP))).max(1);
+    let mut room = Vec::new();
     for (numbers, out) in queries.numbers.chunks(together * k).zip(out.chunks_mut(together)) {
-        winners_together(Rows { numbers, k }, items, out);
+        winners_together(Rows { numbers, k }.widened(&mut room), items, out);
     }
 }
 
-fn winners_together(queries: Rows<'_>, items: Rows<'_>, out: &mut [u64]) {
+fn winners_together<T: Number>(queries: Rows<'_>, items: Rows<'_, T>, out: &mut [u64]) {
     let (q, n) = (queries.count(), items.count());
     let each = BLOCK / GROUP;
     // By blocks of items, in each by queries, in each by groups.
     let mut largest = vec![f32::NEG_INFINITY; n.div_ceil(BLOCK) * q * each];
-    let room = || vec![0.0f32; QUERIES.min(q) * BLOCK];
-    largest.par_chunks_mut(q * each).enumerate().for_each_init(room, |room, (block, largest)| {
+    let room = || (vec![0.0f32; QUERIES.min(q) * BLOCK], Vec::new());
+    largest.par_chunks_mut(q * each).enumerate().for_each_init(room, |(room, wide), (block, largest)| {
         let (first, end) = (block * BLOCK, ((block + 1) * BLOCK).min(n));
-        let part = items.range(first, end);
+        let part = items.range(first, end).widened(wide).matrix();
         for (start, largest) in (0..q).step_by(QUERIES).zip(largest.chunks_mut(QUERIES * each)) {
             let stop = (start + QUERIES).min(q);
             let scores = &mut room[..(stop - start) * (end - first)];
             let to = MatMut::from_row_major_slice_mut(scores, stop - start, end - first);
-            matmul(to, Accum::Replace, queries.range(start, stop), part.transpose(), 1.0, Par::Seq);
+            let asked = queries.range(start, stop).matrix();
+            matmul(to, Accum::Replace, asked, part.transpose(), 1.0, Par::Seq);
             Arch::new().dispatch(|| {
                 for (row, largest) in scores.chunks(end - first).zip(largest.chunks_mut(each)) {
                     for (group, largest) in row.chunks(GROUP).zip(largest) {
@@ -86,7 +130,7 @@ fn winners_together(queries: Rows<'_>, items: Rows<'_>, out: &mut [u64]) {
             });
         }
     });
-    out.par_iter_mut().enumerate().for_each(|(at, out)| {
+    out.par_iter_mut().enumerate().for_each_init(Vec::new, |wide, (at, out)| {
         let group = |g: usize| largest[(g / each * q + at) * each + g % each];
         let top = (0..n.div_ceil(GROUP)).map(group).fold(f32::NEG_INFINITY, f32::max);
         if top == f32::NEG_INFINITY {
@@ -97,11 +141,13 @@ fn winners_together(queries: Rows<'_>, items: Rows<'_>, out: &mut [u64]) {
         *out = Arch::new().dispatch(|| {
             let mut best = (f64::NEG_INFINITY, u32::MAX);
             for g in (0..n.div_ceil(GROUP)).filter(|&g| group(g) >= least) {
-                for item in g * GROUP..((g + 1) * GROUP).min(n) {
-                    let score = exact(queries.row(at), items.row(item));
+                let first = g * GROUP;
+                let rows = items.range(first, (first + GROUP).min(n)).widened(wide);
+                for i in 0..rows.count() {
+                    let score = exact(queries.row(at), rows.row(i));
                     // The first among equals; a comparison with NaN is false.
                     if score > best.0 {
-                        best = (score, item as u32);
+                        best = (score, (first + i) as u32);
                     }
                 }
             }
@@ -207,8 +253,36 @@ mod tests {
             assert_eq!(out.into_iter().map(unpacked).collect::<Vec<_>>(), wanted, "{kept}");
         }
         let mut out = vec![0; 37];
-        winners_by(Rows { numbers: &queries, k }, Rows { numbers: &[], k }, &mut out, 24);
+        winners_by(Rows { numbers: &queries, k }, Rows { numbers: &[][..], k }, &mut out, 24);
         assert!(out.iter().all(|&out| out == NONE));
+    }
+
+    #[test]
+    fn winners_of_16_bits_are_those_of_exact_arithmetic() {
+        fn check<T: Number + Default + PartialEq>(narrow: fn(f32) -> T, wide: fn(T) -> f64) {
+            let k = 40;
+            let narrowed = |x: Vec<f32>| x.into_iter().map(narrow).collect::<Vec<T>>();
+            let (queries, mut items) = (narrowed(rows(150, k, 7)), narrowed(rows(1300, k, 8)));
+            // The same item twice: the first wins.
+            for (at, like) in [(1299, 3), (700, 3), (64, 9)] {
+                let copy = items[like * k..][..k].to_vec();
+                items[at * k..][..k].copy_from_slice(&copy);
+            }
+            let mut out = vec![0; 150];
+            winners(Rows { numbers: &queries, k }, Rows { numbers: &items, k }, &mut out);
+            for (query, out) in queries.chunks(k).zip(out) {
+                let score =
+                    |item: &[T]| query.iter().zip(item).map(|(&a, &b)| wide(a) * wide(b)).sum::<f64>();
+                let scores: Vec<f64> = items.chunks(k).map(score).collect();
+                let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let first = scores.iter().position(|&score| score > most - 1e-15);
+                let (index, score) = unpacked(out);
+                assert_eq!(Some(index as usize), first);
+                assert_eq!(score, most as f32);
+            }
+        }
+        check(f16::from_f32, f16::to_f64);
+        check(bf16::from_f32, bf16::to_f64);
     }
 
     #[test]

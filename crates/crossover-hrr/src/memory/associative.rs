@@ -95,12 +95,14 @@ impl AssociativeMemory {
     pub fn from_sum(space: Space, sum: &Array, pairs: usize) -> Result<AssociativeMemory> {
         let (dtype, d) = (space.wide_dtype(), space.d());
         sum.check()?;
-        let is_known = sum.dtype() == dtype || sum.dtype() == space.dtype() && space.dtype() != DType::Bool;
-        if !is_known || sum.shape().dims() != [d] {
-            let (given_dtype, given) = (sum.dtype(), sum.shape().clone());
+        let (given_dtype, given) = (sum.dtype(), sum.shape().clone());
+        let is_sum = given_dtype == dtype && given.dims() == [d];
+        let is_trace =
+            given_dtype == space.dtype() && dtype != given_dtype && given.dims() == [space.width()];
+        if !(is_sum || is_trace && given_dtype != DType::Bool) {
             return Err(Error::Vector { op: "associative memory", dtype, d, given_dtype, given });
         }
-        let sum = sum.astype(dtype).frozen();
+        let sum = if is_sum { sum.clone() } else { space.widened(sum) }.frozen();
         sum.eval()?;
         Ok(AssociativeMemory { sum, pairs, ..AssociativeMemory::new(space) })
     }

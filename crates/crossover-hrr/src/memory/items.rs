@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use crossover_array::{Array, Device, s};
+use crossover_array::{Array, DType, Device, s};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use super::{base::Base, reserved::Reserved, saved};
-use crate::{Error, Match, Result, Space, Store};
+use crate::{Error, Match, Result, Space, Store, compact};
 
 /// Rows that are reserved at least when a memory grows.
 const LEAST: usize = 64;
@@ -36,11 +36,13 @@ pub struct Named {
 #[derive(Debug)]
 pub struct ItemMemory {
     space: Space,
+    /// The dtype of 16 bits that vectors are kept in; none where they are kept as they are.
+    kept: Option<DType>,
     names: Vec<String>,
     places: FxHashMap<String, usize>,
     /// The first rows, where they are used as they were found.
     base: Base,
-    /// `[capacity, d]`, of which the first rows count: those after the base.
+    /// `[capacity, width]`, of which the first rows count: those after the base.
     rows: Array,
     /// Rows as cleanup wants them, made when it is asked for.
     prepared: Mutex<Reserved>,
@@ -54,7 +56,7 @@ pub struct ItemMemory {
 impl ItemMemory {
     /// Without items.
     pub fn new(space: Space) -> ItemMemory {
-        ItemMemory::reserved(space, 0)
+        ItemMemory::reserved(space, None, 0)
     }
 
     /// Without items, and with room for `items` of them, so that adding those moves nothing. Where there is a GPU, there is room on it too for what
@@ -67,14 +69,42 @@ impl ItemMemory {
     /// # Ok::<(), crossover_hrr::Error>(())
     /// ```
     pub fn with_capacity(items: usize, space: Space) -> ItemMemory {
-        let prepared = Reserved::on_gpu(items, space.comparable_width());
-        ItemMemory { prepared: Mutex::new(prepared), ..ItemMemory::reserved(space, items) }
+        ItemMemory::with_room(space, None, items)
     }
 
-    fn reserved(space: Space, items: usize) -> ItemMemory {
-        let rows = Array::zeros_dtype([items, space.d()], space.dtype());
+    /// As [`with_capacity`](ItemMemory::with_capacity), of vectors that are kept in 16 bits, `f16` or `bf16`, as [`Space::compact_as`] makes them, and compared in
+    /// 16 bits: half the memory of `f32`, and half the bytes of a query.
+    ///
+    /// What is compared with is scaled to length 1 and rounded to `dtype` once, when it is first asked for; queries are when they are asked. Winners are those of exact
+    /// arithmetic with these rounded numbers, on either device; among equal similarities the first item wins. The rounding moves a similarity by less than 2⁻⁹
+    /// (`f16`) or 2⁻⁶ (`bf16`).
+    ///
+    /// ```
+    /// use crossover_array::DType;
+    /// use crossover_hrr::{ItemMemory, Model, Space};
+    /// let mut colours = ItemMemory::compact(3, Space::new(Model::Hrr, 512)?, DType::F16)?;
+    /// colours.add_all(&["red", "green", "blue"])?;
+    /// let noisy = colours.get("green")? + colours.get("blue")? * 0.4;
+    /// assert_eq!(colours.query(&noisy, 0.3)?[0].as_ref().unwrap().name, "green");
+    /// assert_eq!(colours.nearest(&noisy)?.to_vec::<i64>()?, [1]);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
+    pub fn compact(items: usize, space: Space, dtype: DType) -> Result<ItemMemory> {
+        compact::is_compact("item memory", dtype)?;
+        Ok(ItemMemory::with_room(space, Some(dtype), items))
+    }
+
+    pub(super) fn with_room(space: Space, kept: Option<DType>, items: usize) -> ItemMemory {
+        let prepared = Reserved::on_gpu(items, space.comparable_width(), kept.unwrap_or(DType::F32));
+        ItemMemory { prepared: Mutex::new(prepared), ..ItemMemory::reserved(space, kept, items) }
+    }
+
+    pub(super) fn reserved(space: Space, kept: Option<DType>, items: usize) -> ItemMemory {
+        let (dtype, width) = form(&space, kept);
+        let rows = Array::zeros_dtype([items, width], dtype);
         ItemMemory {
             space,
+            kept,
             names: Vec::new(),
             places: FxHashMap::default(),
             base: Base::default(),
@@ -89,6 +119,11 @@ impl ItemMemory {
     /// The space of its vectors.
     pub fn space(&self) -> &Space {
         &self.space
+    }
+
+    /// The dtype of 16 bits that vectors are kept and compared in, if the memory is a [compact](ItemMemory::compact) one.
+    pub fn kept(&self) -> Option<DType> {
+        self.kept
     }
 
     /// Number of items.
@@ -128,7 +163,19 @@ impl ItemMemory {
     /// # Ok::<(), crossover_hrr::Error>(())
     /// ```
     pub fn vectors(&self) -> Array {
-        self.rows().frozen()
+        match self.kept {
+            // What is made of them is made of what they are now.
+            Some(_) => self.expanded(&self.rows().frozen()),
+            None => self.rows().frozen(),
+        }
+    }
+
+    /// Vectors of the space from rows as they are kept.
+    fn expanded(&self, rows: &Array) -> Array {
+        match self.kept {
+            Some(_) => self.space.expanded(rows),
+            None => rows.clone(),
+        }
     }
 
     /// The vectors where they lie.
@@ -171,11 +218,20 @@ impl ItemMemory {
                 format!("one vector has one axis, not shape {}", vector.shape()),
             ));
         }
-        self.add_vectors(&[name], &vector.reshape([1, self.space.d()]))
+        self.add_vectors(&[name], &vector.reshape([1, self.space.width()]))
     }
 
     /// Adds rows under names; all or none.
     pub fn add_vectors<S: AsRef<str>>(&mut self, names: &[S], vectors: &Array) -> Result<()> {
+        self.space.rows("add", vectors)?;
+        match self.kept {
+            Some(dtype) => self.add_kept(names, &self.space.compact_as(vectors, dtype)?),
+            None => self.add_kept(names, vectors),
+        }
+    }
+
+    /// As [`add_vectors`](ItemMemory::add_vectors), of rows as they are kept.
+    pub(super) fn add_kept<S: AsRef<str>>(&mut self, names: &[S], vectors: &Array) -> Result<()> {
         let fresh = self.fresh(names, vectors)?;
         if names.is_empty() {
             return Ok(());
@@ -184,7 +240,8 @@ impl ItemMemory {
         let (start, end) = (self.len() - base, self.len() - base + names.len());
         if base + end > self.capacity() {
             let more = end.max(self.room() * 2).max(LEAST);
-            let larger = Array::zeros_dtype([more, self.space.d()], self.space.dtype());
+            let (dtype, width) = form(&self.space, self.kept);
+            let larger = Array::zeros_dtype([more, width], dtype);
             if start > 0 {
                 larger.slice(s![0..start]).assign(self.owned(base))?;
             }
@@ -205,8 +262,13 @@ impl ItemMemory {
 
     /// Places of names that are new, for rows that fit them.
     fn fresh<S: AsRef<str>>(&self, names: &[S], vectors: &Array) -> Result<FxHashMap<String, usize>> {
-        self.space.rows("add", vectors)?;
-        if vectors.shape().dims() != [names.len(), self.space.d()] {
+        let (dtype, width) = form(&self.space, self.kept);
+        vectors.check()?;
+        if vectors.dtype() != dtype {
+            let (given_dtype, given) = (vectors.dtype(), vectors.shape().clone());
+            return Err(Error::Vector { op: "add", dtype, d: width, given_dtype, given });
+        }
+        if vectors.shape().dims() != [names.len(), width] {
             let what = format!("{} names and vectors of shape {}", names.len(), vectors.shape());
             return Err(Error::value("add", what));
         }
@@ -229,10 +291,10 @@ impl ItemMemory {
         let unknown = || Error::Unknown { name: name.to_string(), items: self.len() };
         let at = *self.places.get(name).ok_or_else(unknown)?;
         if at < self.base.len() {
-            return Ok(self.base.row(at).frozen());
+            return Ok(self.expanded(&self.base.row(at).frozen()));
         }
         // A copy: rows of the memory may be written to later.
-        Ok(self.rows.index((at - self.base.len()) as i64).copy())
+        Ok(self.expanded(&self.rows.index((at - self.base.len()) as i64).copy()))
     }
 
     /// Whether there is an item of this name.
@@ -281,33 +343,48 @@ impl ItemMemory {
                 false => self.owned(done),
             };
             // A copy, so that later additions can write the rows in place.
-            prepared.push(self.space.prepared(&new.copy()), self.capacity())?;
+            let new = self.expanded(&new.copy());
+            prepared.push(self.space.prepared(&new, self.kept), self.capacity())?;
         }
         prepared.rows().ok_or_else(|| Error::value("query", "there are no items"))
     }
 
     /// The nearest item of each query `[d]` or `[q, d]`; `None` where none is as alike as `threshold`.
     pub fn query(&self, queries: &Array, threshold: f64) -> Result<Vec<Option<Named>>> {
-        self.space.check("query", queries)?;
-        let rows = queries.size() / self.space.d();
+        let queries = self.asked("query", queries)?;
         if self.is_empty() {
-            return Ok(vec![None; rows]);
+            return Ok(vec![None; queries.shape().dims()[0]]);
         }
-        let queries = queries.reshape([rows, self.space.d()]);
         let found = self.space.cleanup_prepared(&queries, &self.prepared()?, threshold)?;
         Ok(found.into_iter().map(|found| found.map(|m| self.named(m))).collect())
     }
 
     /// The `k` nearest items of each query `[d]` or `[q, d]`, nearest first; the first is that of [`query`](ItemMemory::query).
     pub fn top_k(&self, queries: &Array, k: usize) -> Result<Vec<Vec<Named>>> {
-        self.space.check("top_k", queries)?;
-        let rows = queries.size() / self.space.d();
+        let queries = self.asked("top_k", queries)?;
         if self.is_empty() {
-            return Ok(vec![Vec::new(); rows]);
+            return Ok(vec![Vec::new(); queries.shape().dims()[0]]);
         }
-        let queries = queries.reshape([rows, self.space.d()]);
         let found = self.space.top_k_prepared(&queries, &self.prepared()?, k)?;
         Ok(found.into_iter().map(|row| row.into_iter().map(|m| self.named(m)).collect()).collect())
+    }
+
+    /// The rows of the nearest items of queries `[d]` or `[q, d]`, one for each, as `i64`; -1 where a query is NaN, or there are no items. Lazy, as arrays are: where
+    /// [`query`](ItemMemory::query) answers on the host, this stays where it was computed.
+    pub fn nearest(&self, queries: &Array) -> Result<Array> {
+        let queries = self.asked("nearest", queries)?;
+        let rows = queries.shape().dims()[0];
+        if self.is_empty() || rows == 0 {
+            return Ok(Array::full([rows], -1i64));
+        }
+        self.space.nearest_prepared(&queries, &self.prepared()?)
+    }
+
+    /// Queries as `[q, width]`.
+    fn asked(&self, op: &'static str, queries: &Array) -> Result<Array> {
+        self.space.check(op, queries)?;
+        let width = self.space.width();
+        Ok(queries.reshape([queries.size() / width, width]))
     }
 
     fn named(&self, found: Match) -> Named {
@@ -343,7 +420,7 @@ impl ItemMemory {
             false => self.owned(from),
         };
         let changes = saved::Changes { removed, names: &self.names[from..], rows };
-        let store = changes.save(folder, store, &self.space)?;
+        let store = changes.save(folder, store, &saved::about_items(&self.space, self.kept))?;
         self.saved = self.len();
         self.removed.clear();
         self.chain = Some(store.hash());
@@ -353,7 +430,7 @@ impl ItemMemory {
     /// The memory of a store, if every byte is as it was written.
     pub fn open(folder: impl AsRef<Path>) -> Result<ItemMemory> {
         let store = Store::open(folder)?;
-        let mut memory = ItemMemory::new(saved::space(&store)?);
+        let mut memory = saved::empty(&store)?;
         saved::replay(&store, &mut memory)?;
         Ok(memory.told_saved(&store))
     }
@@ -384,7 +461,7 @@ impl ItemMemory {
     #[allow(unsafe_code)]
     pub unsafe fn map(folder: impl AsRef<Path>) -> Result<ItemMemory> {
         let store = Store::open(folder)?;
-        let mut memory = ItemMemory::new(saved::space(&store)?);
+        let mut memory = saved::empty(&store)?;
         // SAFETY: the caller promises that segments do not change.
         unsafe { saved::replay_mapped(&store, &mut memory) }?;
         Ok(memory.told_saved(&store))
@@ -402,4 +479,9 @@ impl ItemMemory {
     pub fn salvage(folder: impl AsRef<Path>) -> Result<(ItemMemory, crate::Report)> {
         saved::salvage(folder.as_ref())
     }
+}
+
+/// The dtype of rows, and numbers of each.
+fn form(space: &Space, kept: Option<DType>) -> (DType, usize) {
+    kept.map_or((space.dtype(), space.width()), |dtype| space.compact_form(dtype))
 }

@@ -1,6 +1,6 @@
 //! Associative memories as operations of a store: each saving is the sum, how many pairs it is of, and the space.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use crossover_array::Array;
 
@@ -60,11 +60,39 @@ impl AssociativeMemory {
         let store = Store::open(folder)?;
         store.expect_kind(KIND)?;
         let (notes, arrays) = store.read(store.len() - 1)?;
-        let sum =
-            arrays.get(SUM).ok_or_else(|| Error::value("open", "the store's last operation has no sum"))?;
-        let mut memory = version(notes, sum)?;
-        (memory.chain, memory.is_saved) = (Some(store.hash()), true);
-        Ok(memory)
+        newest(&store, notes, &arrays)
+    }
+
+    /// As [`open`](AssociativeMemory::open), but the sum is used where it lies in the store's file, which is verified all the same. What is stored or taken out makes
+    /// a sum of the memory's own.
+    ///
+    /// # Safety
+    ///
+    /// As for [`ItemMemory::map`](crate::ItemMemory::map).
+    ///
+    /// ```
+    /// use crossover_hrr::{AssociativeMemory, Model, Space};
+    /// let folder = std::env::temp_dir().join(format!("crossover-mapped-pairs-{}", std::process::id()));
+    /// let space = Space::new(Model::Hrr, 512)?;
+    /// let (key, value) = (space.named("France")?, space.named("Paris")?);
+    /// let mut capitals = AssociativeMemory::new(space.clone());
+    /// capitals.store_vectors(&key, &value)?;
+    /// capitals.save(&folder)?;
+    /// // SAFETY: nobody else knows this folder.
+    /// let mapped = unsafe { AssociativeMemory::map(&folder) }?;
+    /// let found = space.similarity(&mapped.recall_vector(&key)?, &value)?.item::<f32>()?;
+    /// assert!(mapped.pairs() == 1 && found > 0.5);
+    /// # drop(mapped);
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
+    #[allow(unsafe_code)]
+    pub unsafe fn map(folder: impl AsRef<Path>) -> Result<AssociativeMemory> {
+        let store = Store::open(folder)?;
+        store.expect_kind(KIND)?;
+        // SAFETY: the caller promises that segments do not change.
+        let (notes, arrays) = unsafe { store.map(store.len() - 1) }?;
+        newest(&store, notes, &arrays)
     }
 
     /// Looks at every byte of a saved memory.
@@ -87,6 +115,14 @@ impl AssociativeMemory {
             None => Err(Error::Corrupt { folder: folder.to_path_buf(), damage: found.report.damage }),
         }
     }
+}
+
+/// The memory of a store's last operation.
+fn newest(store: &Store, notes: &Notes, arrays: &BTreeMap<String, Array>) -> Result<AssociativeMemory> {
+    let sum = arrays.get(SUM).ok_or_else(|| Error::value("open", "the store's last operation has no sum"))?;
+    let mut memory = version(notes, sum)?;
+    (memory.chain, memory.is_saved) = (Some(store.hash()), true);
+    Ok(memory)
 }
 
 /// The memory that an operation saved.

@@ -1,6 +1,6 @@
 //! Items as queries compare with them, where there is room for more.
 
-use crossover_array::{Array, Device, Runtime, current_device, s, with_device};
+use crossover_array::{Array, DType, Device, Runtime, current_device, s, with_device};
 
 use crate::Result;
 
@@ -14,11 +14,11 @@ pub(super) struct Reserved {
 
 impl Reserved {
     /// Room on the GPU that evaluations are told to use, or may use; if there is none, or it has too little, that is left for later.
-    pub fn on_gpu(items: usize, width: usize) -> Reserved {
+    pub fn on_gpu(items: usize, width: usize, dtype: DType) -> Reserved {
         let Some(gpu) = wanted().filter(|gpu| items > 0 && Runtime::current().is_available(*gpu)) else {
             return Reserved::default();
         };
-        let storage = with_device(gpu, || Array::zeros::<f32>([items, width]));
+        let storage = with_device(gpu, || Array::zeros_dtype([items, width], dtype));
         match with_device(gpu, || storage.eval().map(drop)) {
             Ok(()) => Reserved { storage: Some(storage), len: 0 },
             Err(error) => {
@@ -58,7 +58,7 @@ impl Reserved {
                 self.storage = Some(new);
             }
             _ => {
-                let room = Array::zeros::<f32>([capacity.max(end) - end, width]);
+                let room = Array::zeros_dtype([capacity.max(end) - end, width], new.dtype());
                 let kept = self.rows();
                 let all: Vec<&Array> = kept.iter().chain([&new, &room]).collect();
                 let larger = Array::concat(&all, 0);

@@ -15,6 +15,8 @@ use crate::{
 };
 
 const KIND: &str = "item memory";
+/// The note that says what a compact memory's vectors are kept in.
+const KEPT: &str = "kept";
 /// Rows of a block.
 const BLOCK: usize = 1024;
 
@@ -29,18 +31,43 @@ pub(super) fn about(space: &Space) -> Notes {
     entries.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
 }
 
-/// The space of a store's vectors.
-pub(super) fn space(store: &Store) -> Result<Space> {
+/// The same of an item memory, and what its vectors are kept in.
+pub(super) fn about_items(space: &Space, kept: Option<DType>) -> Notes {
+    let mut notes = about(space);
+    notes.extend(kept.map(|dtype| (KEPT.to_string(), dtype.to_string())));
+    notes
+}
+
+/// A store's memory before its first operation.
+pub(super) fn empty(store: &Store) -> Result<ItemMemory> {
     store.expect_kind(KIND)?;
-    space_of(store.notes())
+    empty_of(store.notes())
+}
+
+fn empty_of(notes: &Notes) -> Result<ItemMemory> {
+    let kept = match notes.get(KEPT) {
+        None => None,
+        Some(name) => Some(
+            dtype_of(name).filter(|dtype| matches!(dtype, DType::F16 | DType::BF16)).ok_or_else(|| {
+                Error::value(
+                    "open",
+                    format!("the store keeps its vectors in {name}, which is neither f16 nor bf16"),
+                )
+            })?,
+        ),
+    };
+    Ok(ItemMemory::reserved(space_of(notes)?, kept, 0))
+}
+
+fn dtype_of(name: &str) -> Option<DType> {
+    DType::ALL.into_iter().find(|dtype| dtype.to_string() == name)
 }
 
 pub(super) fn space_of(notes: &Notes) -> Result<Space> {
     let wrong = || Error::value("open", "the store does not say which space its vectors are of");
     let value = |key: &str| notes.get(key).ok_or_else(wrong);
     let model = value("model")?.parse().map_err(|what| Error::value("open", what))?;
-    let name = value("dtype")?;
-    let dtype = DType::ALL.into_iter().find(|dtype| dtype.to_string() == *name).ok_or_else(wrong)?;
+    let dtype = dtype_of(value("dtype")?).ok_or_else(wrong)?;
     let d = value("d")?.parse().map_err(|_| wrong())?;
     let seed = value("seed")?.parse().map_err(|_| wrong())?;
     Ok(Space::new(model, d)?.with_dtype(dtype)?.with_seed(seed))
@@ -84,7 +111,7 @@ pub(super) struct Changes<'a> {
 
 impl Changes<'_> {
     /// Does them to a store, or makes one of them: all together, or nothing at all.
-    pub fn save(&self, folder: &Path, store: Option<Store>, space: &Space) -> Result<Store> {
+    pub fn save(&self, folder: &Path, store: Option<Store>, about: &Notes) -> Result<Store> {
         let blocks = self.blocks()?;
         let mut operations = Vec::new();
         if !self.removed.is_empty() {
@@ -95,7 +122,7 @@ impl Changes<'_> {
         }
         if !self.names.is_empty() {
             // The space once more: its vectors can be salvaged without the creation's line.
-            let mut notes = about(space);
+            let mut notes = about.clone();
             notes.insert("items".to_string(), self.names.len().to_string());
             let arrays = blocks.iter().map(|(name, array)| (name.as_str(), array)).collect();
             operations.push(Operation { name: "add", arrays, notes });
@@ -103,7 +130,7 @@ impl Changes<'_> {
         match store {
             Some(mut store) if !operations.is_empty() => store.append_all(&operations).map(|()| store),
             Some(store) => Ok(store),
-            None => Store::create_with(folder, KIND, about(space), &operations),
+            None => Store::create_with(folder, KIND, about.clone(), &operations),
         }
     }
 
@@ -160,14 +187,18 @@ pub(super) fn replay(store: &Store, memory: &mut ItemMemory) -> Result<()> {
     for number in 0..store.len() {
         let (notes, arrays) = store.read(number)?;
         for (names, rows) in blocks(&arrays, count(notes))?.into_iter().flatten() {
-            let rows = unstored(&rows, memory.space());
-            memory.add_vectors(&names, &rows)?;
+            memory.add_kept(&names, &taken(&rows, memory))?;
         }
         for name in removed_of(store, number)? {
             memory.remove(&name)?;
         }
     }
     Ok(())
+}
+
+/// Rows of a memory from those of its store.
+fn taken(rows: &Array, memory: &ItemMemory) -> Array {
+    if memory.kept().is_some() { rows.clone() } else { unstored(rows, memory.space()) }
 }
 
 /// As [`replay`], with rows in the memory of the store's files.
@@ -183,10 +214,10 @@ pub(super) unsafe fn replay_mapped(store: &Store, memory: &mut ItemMemory) -> Re
         // SAFETY: the caller's promise.
         let (notes, arrays) = unsafe { store.map(number) }?;
         for (names, rows) in blocks(&arrays, count(notes))?.into_iter().flatten() {
-            let rows = unstored(&rows, memory.space());
+            let rows = taken(&rows, memory);
             match is_base {
                 true => memory.add_base(&names, rows)?,
-                false => memory.add_vectors(&names, &rows)?,
+                false => memory.add_kept(&names, &rows)?,
             }
         }
         for name in removed_of(store, number)? {
@@ -204,10 +235,9 @@ pub(super) fn salvage(folder: &Path) -> Result<(ItemMemory, Report)> {
     if let Some(found) = kind.filter(|kind| *kind != KIND) {
         return Err(Error::Kind { folder: folder.to_path_buf(), found: found.clone(), wanted: KIND });
     }
-    let Some(space) = found.operations.iter().find_map(|(_, notes, _)| space_of(notes).ok()) else {
+    let Some(mut memory) = found.operations.iter().find_map(|(_, notes, _)| empty_of(notes).ok()) else {
         return Err(Error::Corrupt { folder: folder.to_path_buf(), damage: report.damage });
     };
-    let mut memory = ItemMemory::new(space);
     for (operation, notes, arrays) in &found.operations {
         if operation == "remove" {
             for name in removed(notes)? {
@@ -227,8 +257,7 @@ pub(super) fn salvage(folder: &Path) -> Result<(ItemMemory, Report)> {
             for name in names.iter().filter(|name| memory.contains(name)).cloned().collect::<Vec<_>>() {
                 memory.remove(&name)?;
             }
-            let rows = unstored(&rows, memory.space());
-            memory.add_vectors(&names, &rows)?;
+            memory.add_kept(&names, &taken(&rows, &memory))?;
         }
     }
     Ok((memory, report))

@@ -39,9 +39,13 @@ pub(super) struct Place {
 }
 
 impl Place {
+    fn dtype(&self) -> Option<DType> {
+        DType::ALL.into_iter().find(|dtype| dtype.to_string() == self.dtype)
+    }
+
     /// The array that is there, if its elements have this hash.
     fn array(&self, bytes: &[u8], hash: &str) -> Option<Array> {
-        let dtype = DType::ALL.into_iter().find(|dtype| dtype.to_string() == self.dtype)?;
+        let dtype = self.dtype()?;
         let size = self.shape.iter().try_fold(dtype.size(), |size, &length| size.checked_mul(length))?;
         let start = usize::try_from(self.start).ok()?;
         let data = bytes.get(start..start.checked_add(size)?)?;
@@ -172,6 +176,47 @@ pub(super) unsafe fn map(folder: &Path, segment: &Segment) -> Result<BTreeMap<St
     // SAFETY: the caller promises that the file does not change.
     let map = unsafe { Map::open(&path) }?;
     verified(folder, segment, map.as_ref())?;
-    // SAFETY: as above; these are the bytes that were just verified.
-    Ok(unsafe { io::map_safetensors(&path) }?)
+    in_map(segment, &map)
+}
+
+/// The arrays of a segment that was verified, in the memory where it was: not what has its file's name by now.
+fn in_map(segment: &Segment, map: &Map) -> Result<BTreeMap<String, Array>> {
+    let told = match segment.places.is_empty() {
+        true => places(&segment.file, map.as_ref()).unwrap_or_default(),
+        false => BTreeMap::new(),
+    };
+    let array = |name: &String| -> Result<(String, Array)> {
+        let place = segment.places.get(name).or(told.get(name));
+        let found = place.and_then(|place| Some((place, place.dtype()?, usize::try_from(place.start).ok()?)));
+        let Some((place, dtype, start)) = found else {
+            return Err(Error::value("map", format!("{} does not say where {name:?} is", segment.file)));
+        };
+        Ok((name.clone(), io::from_map(map, start, dtype, &*place.shape)?))
+    };
+    segment.arrays.keys().map(array).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mapped_arrays_are_those_that_were_verified() {
+        let folder = tempfile::tempdir().unwrap();
+        let x = Array::arange(6).reshape([2, 3]);
+        let truth = Array::from([true, false, true]);
+        let segment = write(folder.path(), 1, &[("x", &x), ("truth", &truth)]).unwrap();
+        let path = folder.path().join(&segment.file);
+        // SAFETY: nobody else knows this folder, and other files take the name only.
+        let map = unsafe { Map::open(&path) }.unwrap();
+        verified(folder.path(), &segment, map.as_ref()).unwrap();
+        write(folder.path(), 1, &[("x", &(x + 1)), ("truth", &!truth)]).unwrap();
+        let without = Segment { places: BTreeMap::new(), ..segment.clone() };
+        for segment in [segment, without] {
+            let arrays = in_map(&segment, &map).unwrap();
+            assert_eq!(arrays["x"].to_vec::<i64>().unwrap(), [0, 1, 2, 3, 4, 5]);
+            assert_eq!(arrays["x"].shape().dims(), [2, 3]);
+            assert_eq!(arrays["truth"].to_vec::<bool>().unwrap(), [true, false, true]);
+        }
+    }
 }

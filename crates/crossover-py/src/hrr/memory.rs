@@ -11,16 +11,17 @@ use super::{failed, space::PySpace};
 use crate::{
     array::PyArray,
     device::{Dev, computing},
+    dtype::{Dt, PyDType, object},
     values::Arr,
 };
 
-/// Items by name, one vector each, that grow.
+/// Items by name, one vector each, that grow. With a `dtype`, float16 or bfloat16, vectors are kept and compared in 16 bits: half the memory and half the bytes of
+/// a query, and similarities that are off by less than 2⁻⁹ or 2⁻⁶.
 ///
-/// >>> space = xo.hrr.Space("hrr", d=1024)
-/// >>> words = xo.hrr.ItemMemory(space)
-/// >>> words.add(["dog", "man"])
-/// >>> words.query(space.named("man"))[0][0]
-/// 'man'
+/// >>> words = xo.hrr.ItemMemory(xo.hrr.Space("hrr", d=512), dtype=xo.float16)
+/// >>> words.add(["dog", "man", "cat"])
+/// >>> words.query(words["man"] + 0.5 * words["cat"])[0][0], int(words.nearest(words["cat"])[0]), words.kept
+/// ('man', 2, float16)
 #[pyclass(frozen, name = "ItemMemory", module = "crossover.hrr")]
 pub struct PyItemMemory(pub(super) Mutex<ItemMemory>);
 
@@ -31,9 +32,21 @@ fn pairs(found: Vec<Named>) -> Vec<(String, f64)> {
 #[pymethods]
 impl PyItemMemory {
     #[new]
-    #[pyo3(signature = (space, capacity=0))]
-    fn new(space: &PySpace, capacity: usize) -> PyItemMemory {
-        PyItemMemory(Mutex::new(ItemMemory::with_capacity(capacity, space.0.clone())))
+    #[pyo3(signature = (space, capacity=0, dtype=None))]
+    fn new(space: &PySpace, capacity: usize, dtype: Option<Dt>) -> PyResult<PyItemMemory> {
+        let space = space.0.clone();
+        let memory = match dtype {
+            None => ItemMemory::with_capacity(capacity, space),
+            Some(dtype) => ItemMemory::compact(capacity, space, dtype.0).map_err(failed)?,
+        };
+        Ok(PyItemMemory(Mutex::new(memory)))
+    }
+
+    /// The type of 16 bits that vectors are kept and compared in; None where they are kept as they are.
+    #[getter]
+    fn kept(&self, py: Python<'_>) -> PyResult<Option<Py<PyDType>>> {
+        let kept = self.0.lock_py_attached(py).kept();
+        kept.map(|dtype| object(py, dtype)).transpose()
     }
 
     /// The memory of a store, if every byte is as it was written.
@@ -121,6 +134,11 @@ impl PyItemMemory {
     fn query(&self, py: Python<'_>, queries: Arr, threshold: f64) -> PyResult<Vec<Option<(String, f64)>>> {
         let found = computing(py, || self.0.lock().query(&queries.0, threshold)).map_err(failed)?;
         Ok(found.into_iter().map(|n| n.map(|n| (n.name, n.similarity))).collect())
+    }
+
+    /// The rows of the nearest items of queries, one for each, as an array; -1 where a query is NaN, or there are no items. Lazy, and computed where the vectors are.
+    fn nearest(&self, py: Python<'_>, queries: Arr) -> PyResult<PyArray> {
+        PyArray::done(computing(py, || self.0.lock().nearest(&queries.0)).map_err(failed)?)
     }
 
     /// The k nearest items of each query, nearest first.

@@ -1,6 +1,7 @@
 //! Pairs of items in one vector.
 //!
 //! A lock may be held by a thread that waits for Python, so whoever waits for the lock lets others run Python meanwhile.
+#![allow(unsafe_code)]
 
 use crossover::hrr::{AssociativeMemory, Named};
 use parking_lot::Mutex;
@@ -72,6 +73,14 @@ impl PyAssociativeMemory {
     #[staticmethod]
     fn open(py: Python<'_>, folder: std::path::PathBuf) -> PyResult<PyAssociativeMemory> {
         let memory = computing(py, || AssociativeMemory::open(&folder)).map_err(failed)?;
+        Ok(PyAssociativeMemory(Mutex::new(memory)))
+    }
+
+    /// As `open`, but the sum is used where it lies in the store's file, which is verified all the same. Nobody may change the file meanwhile; this library never does.
+    #[staticmethod]
+    fn map(py: Python<'_>, folder: std::path::PathBuf) -> PyResult<PyAssociativeMemory> {
+        // SAFETY: the caller is told that nobody may change the segments, which are written once, under names of their own.
+        let memory = computing(py, || unsafe { AssociativeMemory::map(&folder) }).map_err(failed)?;
         Ok(PyAssociativeMemory(Mutex::new(memory)))
     }
 

@@ -56,6 +56,12 @@ impl PySpace {
         self.0.d()
     }
 
+    /// Numbers of a vector along the last axis of an array: d, and 2·d for "fhrr" in bfloat16, real parts first.
+    #[getter]
+    fn width(&self) -> usize {
+        self.0.width()
+    }
+
     /// The type of the elements.
     #[getter]
     fn dtype(&self, py: Python<'_>) -> PyResult<Py<PyDType>> {
@@ -245,9 +251,11 @@ impl PySpace {
         Ok(found.into_iter().map(pairs).collect())
     }
 
-    /// Vectors in a quarter to half of the memory, to be kept: numbers rounded to bfloat16, those of "fhrr" in rows of 2·d.
-    fn compact(&self, vectors: Arr) -> PyResult<PyArray> {
-        self.made(|space| space.compact(&vectors.0))
+    /// Vectors in a quarter to half of the memory, to be kept: numbers rounded to bfloat16, or to float16, those of "fhrr" in rows of 2·d.
+    #[pyo3(signature = (vectors, dtype=None))]
+    fn compact(&self, vectors: Arr, dtype: Option<Dt>) -> PyResult<PyArray> {
+        let dtype = dtype.map_or(DType::BF16, |dtype| dtype.0);
+        self.made(|space| space.compact_as(&vectors.0, dtype))
     }
 
     /// Vectors of the space from compact ones.

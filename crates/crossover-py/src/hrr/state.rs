@@ -1,4 +1,5 @@
 //! Named arrays and values that are saved together.
+#![allow(unsafe_code)]
 
 use crossover::hrr::{State, Value};
 use parking_lot::Mutex;
@@ -60,6 +61,14 @@ impl PyState {
     #[staticmethod]
     fn open(py: Python<'_>, folder: std::path::PathBuf) -> PyResult<PyState> {
         let state = computing(py, || State::open(&folder)).map_err(failed)?;
+        Ok(PyState(Mutex::new(state)))
+    }
+
+    /// As `open`, but arrays are used where they lie in the store's file, which is verified all the same. Nobody may change the file meanwhile; this library never does.
+    #[staticmethod]
+    fn map(py: Python<'_>, folder: std::path::PathBuf) -> PyResult<PyState> {
+        // SAFETY: the caller is told that nobody may change the segments, which are written once, under names of their own.
+        let state = computing(py, || unsafe { State::map(&folder) }).map_err(failed)?;
         Ok(PyState(Mutex::new(state)))
     }
 
