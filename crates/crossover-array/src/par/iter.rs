@@ -7,8 +7,8 @@ use rayon::prelude::*;
 use super::{
     carry::{Carried, carry},
     gpu::GpuMap,
-    pieces::Pieces,
     jobs::Jobs,
+    pieces::Pieces,
 };
 use crate::Array;
 
