@@ -50,7 +50,53 @@ pub const ALL: &[Call] = &[
         has_arrays: true,
         make: mixed,
     },
+    Call {
+        name: "items_in_turn",
+        about: "100 vectors of 1000, each by itself: x ^ 7, x + 1 and x / |x|",
+        params: &[("items", 100), ("n", 1000)],
+        has_arrays: true,
+        make: in_turn,
+    },
+    Call {
+        name: "items_batched",
+        about: "the same by `Batch`",
+        params: &[("items", 100), ("n", 1000)],
+        has_arrays: true,
+        make: batched,
+    },
 ];
+
+/// Whole numbers and others.
+fn vectors() -> Result<[Vec<Array>; 2]> {
+    let real: Vec<Array> =
+        (0..100).map(|seed| random::uniform::<f32>(&Key::new(seed), [1000]) + 0.5).collect();
+    let whole: Vec<Array> = real.iter().map(|x| (x * 1e6).astype(DType::I64)).collect();
+    real.iter().chain(&whole).try_for_each(|array| array.eval().map(drop))?;
+    Ok([real, whole])
+}
+
+fn in_turn() -> Result<Run> {
+    let [real, whole] = vectors()?;
+    Ok(Box::new(move || {
+        for (x, n) in real.iter().zip(&whole) {
+            black_box((n ^ 7).eval()?);
+            black_box((x + 1.0).eval()?);
+            black_box((x / x.square().sum(()).sqrt()).eval()?);
+        }
+        Ok(())
+    }))
+}
+
+fn batched() -> Result<Run> {
+    let [real, whole] = vectors()?;
+    Ok(Box::new(move || {
+        black_box(Batch::new(whole.clone()).map(|n| n ^ 7)?);
+        let real = Batch::new(real.clone());
+        black_box(real.map(|x| x + 1.0)?);
+        black_box(real.map(|x| &x / x.square().sum(()).sqrt())?);
+        Ok(())
+    }))
+}
 
 fn path() -> Result<Run> {
     let grid = Lattice::new([100, 100])?;
@@ -115,5 +161,7 @@ mod tests {
     fn paths_and_structures_are_those_expected() {
         path().unwrap()().unwrap();
         pipeline().unwrap()().unwrap();
+        in_turn().unwrap()().unwrap();
+        batched().unwrap()().unwrap();
     }
 }

@@ -101,6 +101,12 @@ fn bind(a: &Array, b: &Array) -> Array {
     space.unwrap_or_else(|| bind_spelled(a, b))
 }
 
+/// Binding of every pair of rows, and what undoes it up to noise.
+fn bind_unbind(a: &Array, b: &Array) -> Array {
+    let found = space(a).and_then(|space| space.unbind(&space.bind(a, b).ok()?, a).ok());
+    found.unwrap_or_else(|| bind_unbind_spelled(a, b))
+}
+
 /// The sum of all rows, of length 1.
 fn superpose(x: &Array) -> Array {
     let sum = space(x).and_then(|space| space.superpose(x).ok());
@@ -123,6 +129,12 @@ fn bind_spelled(a: &Array, b: &Array) -> Array {
     // The length, because that of a spectrum does not say whether it is odd.
     let d = a.shape().dims().last().copied().unwrap_or(1);
     fft::irfft_with(&(fft::rfft(a) * fft::rfft(b)), fft::Options::new().length(d))
+}
+
+/// The same by way of transforms: undone by the correlation.
+fn bind_unbind_spelled(a: &Array, b: &Array) -> Array {
+    let d = a.shape().dims().last().copied().unwrap_or(1);
+    fft::irfft_with(&(fft::rfft(&bind_spelled(a, b)) * fft::rfft(a).conj()), fft::Options::new().length(d))
 }
 
 pub const ALL: &[Workload] = &[
@@ -360,6 +372,14 @@ pub const ALL: &[Workload] = &[
         has_wider: true,
     },
     Workload {
+        name: "bind_unbind",
+        about: "binding of pairs, and unbinding by the first of each",
+        params: &[("batch", 1), ("d", 512)],
+        operands: |s| [1, 2].map(|seed| normal(seed, &[s.get("batch"), s.get("d")])).into(),
+        work: |_, x, _| bind_unbind(&x[0], &x[1]),
+        has_wider: true,
+    },
+    Workload {
         name: "superpose",
         about: "the sum of vectors, of length 1",
         params: &[("batch", 1000), ("d", 512)],
@@ -375,6 +395,7 @@ pub fn spelled(work: &Workload) -> Expression {
         "gelu" => |_, x, _| gelu(&x[0]),
         "linear_gelu" => |_, x, _| gelu(&(x[0].matmul(&x[1]) + &x[2])),
         "bind" => |_, x, _| bind_spelled(&x[0], &x[1]),
+        "bind_unbind" => |_, x, _| bind_unbind_spelled(&x[0], &x[1]),
         "superpose" => |_, x, _| superpose_spelled(&x[0]),
         _ => work.work,
     }

@@ -11,10 +11,13 @@ use crossover::{
 use crate::{Options, Result, hrr_speed, report::Report, setup::Setup};
 
 /// Lengths with a kernel of their own (powers of two, other products of small primes), and lengths without: odd, prime, twice a prime, short.
-const DIRECT: [usize; 15] = [64, 128, 256, 512, 1024, 2048, 4096, 8192, 210, 300, 768, 882, 1000, 1536, 3072];
+const DIRECT: [usize; 22] = [
+    64, 128, 256, 512, 1024, 2048, 4096, 8192, 210, 300, 768, 882, 1000, 1536, 3072, 324, 1500, 2500, 3750,
+    6000, 6250, 7290,
+];
 const OTHERS: [usize; 9] = [1, 2, 7, 63, 127, 514, 1001, 1009, 8191];
 /// Lengths that are tried with every operation and dtype.
-const ALL_WAYS: [usize; 6] = [64, 210, 512, 1000, 8192, 1009];
+const ALL_WAYS: [usize; 7] = [64, 210, 512, 1000, 1500, 8192, 1009];
 
 /// What is done to two stacks of vectors.
 type Operation = (&'static str, fn(&Space, &Array, &Array) -> crossover::hrr::Result<Array>);
@@ -135,6 +138,7 @@ pub fn run(setup: &Setup, options: &Options, report: &mut Report) -> Result<()> 
             }
         }
         cleanups(options, report)?;
+        compact_cleanups(options, report)?;
         if options.wants("memory") { memories(report) } else { Ok(()) }
     })?;
     hrr_speed::run(setup, options, report)
@@ -212,6 +216,46 @@ fn cleanups(options: &Options, report: &mut Report) -> Result<()> {
         // Vectors are normalised in f32, so that what is lost is its rounding.
         let detail = format!("winners lose at most {lost:.1e}; similarities are off by at most {off:.1e}");
         report.check(&name, lost < 1e-6 && off < 1e-6, detail);
+    }
+    Ok(())
+}
+
+/// Winners of compact memories: those of the CPU, for which its own tests have a definition in float64.
+fn compact_cleanups(options: &Options, report: &mut Report) -> Result<()> {
+    for (q, n, d, model, dtype) in [
+        (1, 1000, 64, Model::Hrr, DType::F16),
+        (200, 3001, 1001, Model::Hrr, DType::F16),
+        (1000, 20_000, 1024, Model::Hrr, DType::F16),
+        (130, 2000, 512, Model::Hrr, DType::BF16),
+        (130, 2000, 512, Model::Fhrr, DType::F16),
+        (130, 2000, 1000, Model::Bsc, DType::BF16),
+    ] {
+        let name = format!("compact cleanup {q} x {n}, {model} of {d} in {dtype}");
+        if !options.wants(&name) {
+            continue;
+        }
+        let space = Space::new(model, d)?;
+        let names: Vec<String> = (0..n).map(|i| i.to_string()).collect();
+        let filled = || -> Result<(ItemMemory, Array)> {
+            let mut memory = ItemMemory::compact(n, space.clone(), dtype)?;
+            let items = space.random(&Key::new(3), n);
+            memory.add_vectors(&names, &items)?;
+            // Some queries are items, the first of which is there twice; some are nothing that there is.
+            memory.add_vector("again", &items.index(0))?;
+            let near = items.take(&(Array::arange(q as i64) * 14 % n as i64), 0);
+            let queries = Array::concat(&[&near, &space.random(&Key::new(4), q)], 0);
+            queries.eval()?;
+            Ok((memory, queries))
+        };
+        let (memory, queries) = with_device(Device::Cpu, filled)?;
+        let want = with_device(Device::Cpu, || -> Result<Vec<i64>> {
+            Ok(memory.nearest(&queries)?.to_vec::<i64>()?)
+        })?;
+        let (memory, queries) = filled()?;
+        poison(q * n / 8)?;
+        let found = memory.nearest(&queries)?.to_vec::<i64>()?;
+        let differ = found.iter().zip(&want).filter(|(found, want)| found != want).count();
+        report.check(&name, differ == 0 && found[0] == 0, format!("{differ} of {} winners differ", 2 * q));
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crossover::{
-    Array, Device, Key,
+    Array, DType, Device, Key,
     hrr::{ItemMemory, Model, Space},
     random, with_device,
 };
@@ -67,11 +67,22 @@ pub fn run(setup: &Setup, options: &Options, report: &mut Report) -> Result<()> 
             let superposed = || Ok(space.superpose_weighted(&vectors, &weights)?);
             timed(format!("weighted superpose of {name}, 1000x1000x512"), bytes, &superposed)?;
         }
+        let (memory, asked) = compact_memory(options)?;
+        for asked in asked {
+            let queries = asked.shape().dims()[0];
+            // Items and queries in 16 bits, and answers; queries come in f32.
+            let bytes = 2 * 1024 * (ITEMS + queries) + 8 * queries;
+            timed(compact_name(queries), bytes, &|| Ok(memory.nearest(&asked)?))?;
+        }
         if options.wants("waited for") {
             pairs(setup, report)?;
         }
         if options.wants("cleanup, exact") {
-            cleanups(setup, report)?;
+            let memory = filled(ItemMemory::with_capacity(ITEMS, Space::new(Model::Hrr, 1024)?))?;
+            cleanups(setup, report, &memory, "exact")?;
+        }
+        if options.wants("cleanup, compact") {
+            cleanups(setup, report, &memory, "compact f16")?;
         }
         Ok(())
     })?;
@@ -114,15 +125,40 @@ fn pairs(setup: &Setup, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Queries against memories on the GPU; answers come back to the host as part of the time.
-fn cleanups(setup: &Setup, report: &mut Report) -> Result<()> {
+/// Items of the memories that are asked.
+const ITEMS: usize = 100_000;
+const ASKED: [usize; 3] = [1, 100, 1000];
+
+/// A memory with random items, which is empty before.
+fn filled(mut memory: ItemMemory) -> Result<ItemMemory> {
+    let names: Vec<String> = (0..ITEMS).map(|i| i.to_string()).collect();
+    let items = memory.space().random(&Key::new(1), ITEMS);
+    memory.add_vectors(&names, &items)?;
+    Ok(memory)
+}
+
+fn compact_name(queries: usize) -> String {
+    format!("cleanup, compact f16, on the device, {queries} x {ITEMS} d=1024")
+}
+
+/// A memory that is kept in f16, and queries for it; empty where nobody asks for their times.
+fn compact_memory(options: &Options) -> Result<(ItemMemory, Vec<Array>)> {
     let space = Space::new(Model::Hrr, 1024)?;
-    let items = 100_000;
-    let mut memory = ItemMemory::with_capacity(items, space.clone());
-    let names: Vec<String> = (0..items).map(|i| i.to_string()).collect();
-    memory.add_vectors(&names, &space.random(&Key::new(1), items))?;
-    for queries in [1, 100, 1000] {
-        let asked = space.random(&Key::new(2), queries);
+    let memory = ItemMemory::compact(0, space.clone(), DType::F16)?;
+    if !options.wants("cleanup, compact")
+        && !ASKED.iter().any(|&queries| options.wants(&compact_name(queries)))
+    {
+        return Ok((memory, Vec::new()));
+    }
+    let asked: Vec<Array> = ASKED.iter().map(|&queries| space.random(&Key::new(2), queries)).collect();
+    crossover::eval_all(&asked.iter().collect::<Vec<_>>())?;
+    Ok((filled(memory)?, asked))
+}
+
+/// Queries against memories on the GPU; answers come back to the host as part of the time.
+fn cleanups(setup: &Setup, report: &mut Report, memory: &ItemMemory, kind: &str) -> Result<()> {
+    for queries in ASKED {
+        let asked = memory.space().random(&Key::new(2), queries);
         asked.eval()?;
         for _ in 0..3 {
             memory.query(&asked, 0.0)?;
@@ -134,7 +170,8 @@ fn cleanups(setup: &Setup, report: &mut Report) -> Result<()> {
             memory.query(&asked, 0.0)?;
             times.push(start.elapsed().as_secs_f64() * 1e3);
         }
-        report.figure(&format!("cleanup, exact, {queries} x {items} d=1024"), &[("whole_ms", median(times))]);
+        report
+            .figure(&format!("cleanup, {kind}, {queries} x {ITEMS} d=1024"), &[("whole_ms", median(times))]);
     }
     Ok(())
 }
