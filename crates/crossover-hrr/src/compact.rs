@@ -28,6 +28,15 @@ impl Space {
     }
 
     /// As [`compact`](Space::compact), in `f16` or `bf16`. In `f16` a number is off by at most 2⁻¹² of itself, or by 2⁻²⁵, and none is larger than 65,504.
+    ///
+    /// ```
+    /// # use crossover_hrr::{Model, Space};
+    /// # use crossover_array::DType;
+    /// # let space = Space::new(Model::Hrr, 1024)?;
+    /// let kept = space.compact_as(&space.named_all(&["one", "two"])?, DType::F16)?;
+    /// assert_eq!(kept.dtype(), DType::F16);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn compact_as(&self, vectors: &Array, dtype: DType) -> Result<Array> {
         self.check("compact", vectors)?;
         is_compact("compact", dtype)?;
@@ -40,6 +49,15 @@ impl Space {
     }
 
     /// Vectors of the space from [compact](Space::compact) ones of either dtype. FHRR's have length 1 again; a zero stays zero.
+    ///
+    /// ```
+    /// # use crossover_hrr::{Model, Space};
+    /// # let space = Space::new(Model::Hrr, 1024)?;
+    /// let word = space.named("one")?;
+    /// let again = space.expand(&space.compact(&word)?)?;
+    /// assert!(space.similarity(&again, &word)?.item::<f32>()? > 0.9999);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn expand(&self, compact: &Array) -> Result<Array> {
         compact.check()?;
         let given_dtype = compact.dtype();

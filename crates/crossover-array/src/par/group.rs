@@ -31,7 +31,7 @@ impl Limits {
     /// and so are buffers that the function has `captured`.
     ///
     /// In deterministic mode they are constants: how many items share a plan decides where its products belong, and so their bits.
-    pub fn new(runtime: &Runtime, kept: u64, captured: &[Arc<Buffer>]) -> Limits {
+    pub(super) fn new(runtime: &Runtime, kept: u64, captured: &[Arc<Buffer>]) -> Limits {
         if runtime.executor().router().is_deterministic() {
             return Limits { enough: ENOUGH[1], held: PINNED };
         }
@@ -52,18 +52,18 @@ impl Limits {
     }
 
     /// How many items a group has at most, if each of them moves so many bytes.
-    pub fn items(&self, bytes_per_item: u64, most: Option<usize>) -> usize {
+    pub(super) fn items(&self, bytes_per_item: u64, most: Option<usize>) -> usize {
         let fits = self.enough / bytes_per_item.max(1);
         usize::try_from(fits).unwrap_or(usize::MAX).clamp(1, most.unwrap_or(usize::MAX).max(1))
     }
 
     /// Whether a plan that takes so many bytes is allowed.
-    pub fn hold(&self, bytes: u64) -> bool {
+    pub(super) fn hold(&self, bytes: u64) -> bool {
         bytes <= self.held
     }
 
     /// How many of so many items are allowed, if all of them take so many bytes that it is too much: fewer, but one.
-    pub fn fewer(&self, items: usize, bytes: u64) -> usize {
+    pub(super) fn fewer(&self, items: usize, bytes: u64) -> usize {
         let fits = items as u128 * u128::from(self.held) / u128::from(bytes.max(1));
         usize::try_from(fits).unwrap_or(usize::MAX).clamp(1, items.saturating_sub(1).max(1))
     }
@@ -86,7 +86,7 @@ pub(super) enum Stacked {
 
 impl Stacked {
     /// The buffer, once kernels find everything in it; `before` are those of earlier pieces.
-    pub fn arrived(
+    pub(super) fn arrived(
         self,
         before: &[Arc<Buffer>],
         ty: &Type,

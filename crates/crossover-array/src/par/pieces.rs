@@ -97,7 +97,7 @@ fn is_of<P: Pieces>(item: &P, types: &[Type]) -> bool {
 #[derive(Default)]
 pub(super) struct Kinds {
     /// Positions of the items of each kind.
-    pub members: Vec<Vec<usize>>,
+    pub(super) members: Vec<Vec<usize>>,
     known: FxHashMap<Vec<Type>, usize>,
     items: usize,
     last: usize,
@@ -105,7 +105,7 @@ pub(super) struct Kinds {
 
 impl Kinds {
     /// The next item, with its kind among `types`.
-    pub fn add<P: Pieces>(&mut self, item: &P, types: &mut Vec<Vec<Type>>) {
+    pub(super) fn add<P: Pieces>(&mut self, item: &P, types: &mut Vec<Vec<Type>>) {
         let number = self.items;
         self.items += 1;
         // Most are like the one before.

@@ -42,7 +42,7 @@ pub(super) fn group_size(
 pub(super) struct Work<'a, P> {
     items: &'a [P],
     types: &'a [Type],
-    pub traced: &'a Traced,
+    pub(super) traced: &'a Traced,
     location: &'static Location<'static>,
     /// The graphs for the one or two sizes that groups have.
     lifted: Vec<(usize, Graph)>,
@@ -52,7 +52,7 @@ pub(super) struct Work<'a, P> {
 
 impl<'a, P: Pieces> Work<'a, P> {
     /// For so many items in groups of one size, of which the last may be smaller; an error where the function has no form for many.
-    pub fn new(
+    pub(super) fn new(
         items: &'a [P],
         types: &'a [Type],
         traced: &'a Traced,
@@ -67,7 +67,7 @@ impl<'a, P: Pieces> Work<'a, P> {
     }
 
     /// Sends pieces where all of a group will be computed, as far as that is known, and says whether there is such a device.
-    pub fn send_ahead(&mut self, groups: &[&[usize]], wanted: Wanted) -> bool {
+    pub(super) fn send_ahead(&mut self, groups: &[&[usize]], wanted: Wanted) -> bool {
         let runtime = Runtime::current();
         self.to = match (runtime.placement(), groups) {
             (Ok(Placement::On(device)), _) => Some(device).filter(|&device| device != Place::HOST),
@@ -113,7 +113,7 @@ impl<'a, P: Pieces> Work<'a, P> {
     }
 
     /// The pieces of some items, each as one buffer or on the way to it.
-    pub fn stacked(&self, members: &[usize]) -> Result<Vec<Stacked>> {
+    pub(super) fn stacked(&self, members: &[usize]) -> Result<Vec<Stacked>> {
         let pieces: Vec<Vec<&Array>> = members.iter().map(|&item| self.items[item].pieces()).collect();
         let one = |piece: usize| {
             let is_known = |other: &usize| pieces.iter().all(|p| is_same(p[piece], p[*other]));
@@ -127,7 +127,7 @@ impl<'a, P: Pieces> Work<'a, P> {
     }
 
     /// Buffers that kernels find everything in.
-    pub fn arrived(&self, stacked: Vec<Stacked>) -> Result<Vec<Arc<Buffer>>> {
+    pub(super) fn arrived(&self, stacked: Vec<Stacked>) -> Result<Vec<Arc<Buffer>>> {
         let mut there: Vec<Arc<Buffer>> = Vec::with_capacity(stacked.len());
         for (stacked, ty) in stacked.into_iter().zip(self.types) {
             let next = stacked.arrived(&there, ty, self.location)?;
@@ -136,7 +136,12 @@ impl<'a, P: Pieces> Work<'a, P> {
         Ok(there)
     }
 
-    pub fn evaluate(&self, stacked: &[Arc<Buffer>], count: usize, wanted: Wanted) -> Result<Arc<Buffer>> {
+    pub(super) fn evaluate(
+        &self,
+        stacked: &[Arc<Buffer>],
+        count: usize,
+        wanted: Wanted,
+    ) -> Result<Arc<Buffer>> {
         let internal = || crossover_runtime::Error::Internal("a plan without a result".into());
         let graph = self.graph(count)?;
         let buffers = Runtime::current()
@@ -146,18 +151,18 @@ impl<'a, P: Pieces> Work<'a, P> {
     }
 
     /// A group from its pieces to its result.
-    pub fn whole(&self, members: &[usize], wanted: Wanted) -> Result<Arc<Buffer>> {
+    pub(super) fn whole(&self, members: &[usize], wanted: Wanted) -> Result<Arc<Buffer>> {
         let arrived = self.stacked(members).and_then(|stacked| self.arrived(stacked))?;
         self.evaluate(&arrived, members.len(), wanted)
     }
 
     /// Whether bits may not depend on what devices can do at the moment.
-    pub fn is_pinned(&self) -> bool {
+    pub(super) fn is_pinned(&self) -> bool {
         Runtime::current().executor().router().is_deterministic()
     }
 
     /// The result of items that are read where they lie; `None` where they have to be put together first.
-    pub fn apart(&self, members: &[usize]) -> Option<Arc<Buffer>> {
+    pub(super) fn apart(&self, members: &[usize]) -> Option<Arc<Buffer>> {
         let runtime = Runtime::current();
         let (placement, graph) = (runtime.placement().ok()?, self.lifted_to(members.len())?);
         let is_host = placement == Placement::Host || runtime.machine().is_host_only();

@@ -122,6 +122,13 @@ impl ItemMemory {
     }
 
     /// The dtype of 16 bits that vectors are kept and compared in, if the memory is a [compact](ItemMemory::compact) one.
+    ///
+    /// ```
+    /// # use crossover_hrr::{ItemMemory, Model, Space};
+    /// let words = ItemMemory::new(Space::new(Model::Hrr, 256)?);
+    /// assert_eq!(words.kept(), None);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn kept(&self) -> Option<DType> {
         self.kept
     }
