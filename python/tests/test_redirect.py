@@ -143,7 +143,7 @@ def test_boundaries_are_scipys(boundary, dtype, rng, monkeypatch):
                     # The kernel finds what lies outside by itself.
                     patch.delattr(xo._native, "pad")
                     close(np.asarray(getattr(nd, name)(x, k, mode=mode)), theirs(x, k, mode=mode))
-    with pytest.raises(ValueError, match="'fill', 'nearest', 'wrap', 'symm' or 'mirror', not 'reflect'"):
+    with pytest.raises(ValueError, match="'nearest', 'wrap', 'symm' or 'mirror', not .reflect."):
         xo.signal.convolve(xo.ones(3), xo.ones(3), boundary="reflect")
 
 
