@@ -19,6 +19,7 @@ from . import nn as nn
 from . import par as par
 from . import random as random
 from . import ray as ray
+from . import signal as signal
 from ._accelerator import Accelerators as _Accelerators
 from ._native import PressureWatch as _PressureWatch
 from ._sets import UniqueAllResult as _UniqueAllResult, UniqueCountsResult as _UniqueCountsResult, UniqueInverseResult as _UniqueInverseResult
@@ -468,8 +469,14 @@ def conj(x: Any, /) -> Array:
 def conjugate(x: Any, /) -> Array:
     """Complex conjugate."""
 
+def convolve(a: Any, v: Any, mode: Any = ...) -> Array:
+    """Convolution of two vectors: 'full', 'same' (as long as the longer one) or 'valid'; `crossover.signal` has more."""
+
 def copysign(x1: Any, x2: Any, /) -> Array:
     """Magnitude of x1 with the sign of x2."""
+
+def correlate(a: Any, v: Any, mode: Any = ...) -> Array:
+    """Correlation of two vectors: 'valid', 'same' or 'full'; `crossover.signal` has more."""
 
 def cos(x: Any, /) -> Array:
     """Cosine of radians."""
@@ -672,7 +679,7 @@ def imag(x: Any, /) -> Array:
 def inner(a: Any, b: Any) -> Array:
     """Sums of products along the last axes."""
 
-def install() -> None:
+def install(report: Any = ...) -> None:
     """From now on, modules of the user's that import NumPy or SciPy get the redirected ones."""
 
 def interp(x: Any, xp: Any, fp: Any) -> Array:

@@ -14,10 +14,10 @@ from . import signal as _signal
 from ._forms import _floats, array, lacking, only
 
 _INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "int64")
-# Names of boundaries by those of SciPy's: our own, if one of the convolution's does it, and that of `pad`.
+# Names of boundaries by those of SciPy's: that of the convolution, and that of `pad`.
 _BOUNDARIES = {
     "reflect": ("symm", "symmetric"), "grid-mirror": ("symm", "symmetric"), "constant": ("fill", "constant"), "grid-constant": ("fill", "constant"),
-    "nearest": (None, "edge"), "mirror": (None, "reflect"), "wrap": ("wrap", "wrap"), "grid-wrap": ("wrap", "wrap"),
+    "nearest": ("nearest", "edge"), "mirror": ("mirror", "reflect"), "wrap": ("wrap", "wrap"), "grid-wrap": ("wrap", "wrap"),
 }
 # SciPy takes smaller weights for zeros, and leaves out what they would be multiplied with.
 _EPSILON = float(np.finfo(np.float64).eps)
@@ -49,7 +49,7 @@ def _correlated(x, weights, boundary, outside, before, skips):
     outside = int(outside) if values.dtype.kind == "i" else float(outside)
     native, padding = _BOUNDARIES[boundary]
     kernel = _n.asarray(weights)
-    if native is not None and all(2 * first + 1 == length for first, length in zip(before, weights.shape)):
+    if all(2 * first + 1 == length for first, length in zip(before, weights.shape)):
         fill = {"fillvalue": outside} if native == "fill" else {}
         result = _signal.correlate(values, kernel, "same", boundary=native, **fill)
     else:

@@ -359,8 +359,15 @@ def _transforms():
     return types.SimpleNamespace(**made)
 
 
+def _elementwise(name):
+    ours = getattr(_n, name)
+    return staticmethod(_named(lambda x: ours(_floats(x)), ours))
+
+
 class _ScipySpecial:
     """`scipy.special`."""
+
+    erf, erfc, exp2, expm1, log1p = (_elementwise(name) for name in ("erf", "erfc", "exp2", "expm1", "log1p"))
 
     @staticmethod
     def logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
@@ -380,15 +387,6 @@ class _ScipySpecial:
         if axis is not None:
             return _n.softmax(x, axis)
         return _n.reshape(_n.softmax(_n.reshape(x, (-1,)), 0), x.shape)
-
-
-def _elementwise(name):
-    ours = getattr(_n, name)
-    return staticmethod(_named(lambda x: ours(_floats(x)), ours))
-
-
-for _name in ("erf", "erfc", "exp2", "expm1", "log1p"):
-    setattr(_ScipySpecial, _name, _elementwise(_name))
 
 
 class _Numpy:

@@ -5,7 +5,7 @@ from typing import Any
 from . import Runtime
 
 class Config:
-    """Settings for a runtime. Made by `Config.builder()`, used by `xo.init`, or by `runtime()` in a `with` block."""
+    """Settings for a runtime. Made by `Config.builder()`, used by `xo.init` or as a `with` block, which makes a runtime for its thread."""
     settings: dict[str, Any]
     def __init__(self, **settings: Any) -> None: ...
     @staticmethod
@@ -13,6 +13,8 @@ class Config:
         """An empty list of settings, to which methods add."""
     def runtime(self) -> Runtime:
         """A runtime with these settings."""
+    def __enter__(self) -> Runtime: ...
+    def __exit__(self, *why: Any) -> bool: ...
 
 class ConfigBuilder:
     """Settings, one method each; `build` makes the `Config`."""

@@ -120,6 +120,33 @@ def test_filters_are_scipys(mode, dtype, rng):
     assert counted() == before and cases == 72, "all of them are computed here"
 
 
+# Our names of boundaries, by those of `scipy.ndimage` and of `numpy.pad`.
+OUTSIDE = {"fill": ("constant", "constant"), "nearest": ("nearest", "edge"), "wrap": ("wrap", "wrap"), "symm": ("reflect", "symmetric"), "mirror": ("mirror", "reflect")}
+
+
+@pytest.mark.parametrize("boundary", OUTSIDE)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "int64"])
+def test_boundaries_are_scipys(boundary, dtype, rng, monkeypatch):
+    mode, padding = OUTSIDE[boundary]
+    for axes in (1, 2, 3):
+        for _ in range(6):
+            # Of one element, too, and with windows that reach beyond the operand and back.
+            x, k = operands(rng, dtype, rng.integers(1, 6, axes), 2 * rng.integers(0, 4, axes) + 1)
+            k = k.astype(dtype)
+            for name in ("convolve", "correlate"):
+                ours, theirs = getattr(xo.signal, name), getattr(scipy.ndimage, name)
+                close(np.asarray(ours(xo.asarray(x), xo.asarray(k), "same", boundary=boundary)), theirs(x, k, mode=mode))
+                widths = [(n - 1, n - 1) for n in k.shape]
+                whole = getattr(scipy.signal, name)(np.pad(x, widths, padding), k, "valid")
+                close(np.asarray(ours(xo.asarray(x), xo.asarray(k), "full", boundary=boundary, method="direct")), whole)
+                with monkeypatch.context() as patch:
+                    # The kernel finds what lies outside by itself.
+                    patch.delattr(xo._native, "pad")
+                    close(np.asarray(getattr(nd, name)(x, k, mode=mode)), theirs(x, k, mode=mode))
+    with pytest.raises(ValueError, match="'nearest', 'wrap', 'symm' or 'mirror', not .reflect."):
+        xo.signal.convolve(xo.ones(3), xo.ones(3), boundary="reflect")
+
+
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "int32", "int64"])
 def test_signals_are_scipys(mode, dtype, rng):

@@ -34,7 +34,8 @@ def chapters() -> None:
     spectrum: xo.Array = xo.fft.ifft(xo.fft.fft(x, axis=0), axis=0)
     rng: xo.random.Generator = xo.random.default_rng(0)
     first, second = xo.random.Key(7).split()
-    assert spectrum.shape == rng.normal(size=(2, 2)).shape and first.fold(1) is not second
+    smooth: xo.Array = xo.signal.convolve(spectrum, xo.ones((1, 3), dtype=xo.complex128), "same", boundary="mirror")
+    assert smooth.shape == spectrum.shape == rng.normal(size=(2, 2)).shape and first.fold(1) is not second
     try:
         xo.linalg.inv(xo.zeros((2, 2)))
     except xo.exceptions.LinAlgError:
@@ -44,6 +45,8 @@ def chapters() -> None:
 def settings() -> None:
     config: xo.Config = xo.Config.builder().threads(1).fusion(False).build()
     assert isinstance(xo.config.Config.builder(), xo.config.ConfigBuilder)
+    with config as own:
+        assert own.device_count == xo.get_runtime().device_count
     with config.runtime() as runtime, xo.device("cpu"):
         count: int = runtime.device_count
         text: str = xo.explain(xo.exp(xo.ones(3)))

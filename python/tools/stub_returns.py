@@ -64,6 +64,8 @@ MEMORY = {
 EVENTS = {"set_level": "int", "flush": "None"}
 RAY = {"batch_rows": "int", "row_bytes": "int", "map_batches": "Any"}
 CONFIG = {"init": "Runtime", "explain": "str", "builder": "ConfigBuilder", "runtime": "Runtime", "build": "Config"}
+# Classes of the modules that are `with` blocks: their special methods, as `native_class` takes them.
+BLOCKS = {"Config": [("__enter__", "", "Runtime"), ("__exit__", ", *why: Any", "bool")]}
 
 # Classes of `crossover.hrr`.
 HRR = {

@@ -212,7 +212,7 @@ def plain(name):
         elif isinstance(thing, type) and thing.__module__ == "crossover.exceptions":
             borrowed.append(f"from .exceptions import {one} as {one}")
         elif isinstance(thing, type):
-            more = [("__getattr__", ", name: str", "Any")]
+            more = [("__getattr__", ", name: str", "Any"), *known.BLOCKS.get(one, ())]
             fields = ["settings"] if name == "config" else []
             kinds = {"Generator": known.GENERATOR, "Key": known.KEY}.get(one, returns)
             if one == "ConfigBuilder":
