@@ -24,8 +24,8 @@ class Space:
         """The most pairs that can be superposed so that retrieval succeeds with this probability."""
     def cleanup(self, /, queries: Any, items: Any, threshold: Any = ...) -> list[tuple[int, float] | None]:
         """For each query the row of the nearest item and how alike they are, or None below the threshold."""
-    def compact(self, /, vectors: Any) -> Array:
-        """Vectors in a quarter to half of the memory, to be kept: numbers rounded to bfloat16, those of "fhrr" in rows of 2·d."""
+    def compact(self, /, vectors: Any, dtype: Any = ...) -> Array:
+        """Vectors in a quarter to half of the memory, to be kept: numbers rounded to bfloat16, or to float16, those of "fhrr" in rows of 2·d."""
     @property
     def d(self) -> int:
         """Elements of a vector."""
@@ -88,22 +88,30 @@ class Space:
         """What was bound with `key`, exactly, the places where that cannot be known, and by how much noise can grow."""
     def unitary(self, /, a: Any) -> Array:
         """The nearest vector whose inverse is exact."""
+    @property
+    def width(self) -> int:
+        """Numbers of a vector along the last axis of an array: d, and 2·d for "fhrr" in bfloat16, real parts first."""
 
 @final
 class ItemMemory:
-    """Items by name, one vector each, that grow."""
-    def __new__(cls, space: Any, capacity: Any = ...) -> Self: ...
+    """Items by name, one vector each, that grow. With a `dtype`, float16 or bfloat16, vectors are kept and compared in 16 bits: half the memory and half the bytes of"""
+    def __new__(cls, space: Any, capacity: Any = ..., dtype: Any = ...) -> Self: ...
     def add(self, /, names: Any, vector: Any = ...) -> None:
         """Adds names with their own vectors, or one name with the vector given."""
     @property
     def capacity(self) -> int:
         """Items that fit without moving."""
+    @property
+    def kept(self) -> _dtype | None:
+        """The type of 16 bits that vectors are kept and compared in; None where they are kept as they are."""
     @staticmethod
     def map(folder: Any) -> ItemMemory:
         """As `open`, but the vectors are used where they lie in the store's files, which are verified all the same: for memories larger than"""
     @property
     def names(self) -> list[str]:
         """The names, in the order of the rows."""
+    def nearest(self, /, queries: Any) -> Array:
+        """The rows of the nearest items of queries, one for each, as an array; -1 where a query is NaN, or there are no items. Lazy, and computed where the vectors are."""
     @staticmethod
     def open(folder: Any) -> ItemMemory:
         """The memory of a store, if every byte is as it was written."""
@@ -136,6 +144,9 @@ class AssociativeMemory:
     def __new__(cls, space: Any, sum: Any = ..., pairs: Any = ...) -> Self: ...
     def forget(self, /, key: Any, value: Any) -> None:
         """Takes pairs of vectors out again that were stored; one that certainly was not is an error."""
+    @staticmethod
+    def map(folder: Any) -> AssociativeMemory:
+        """As `open`, but the sum is used where it lies in the store's file, which is verified all the same. Nobody may change the file meanwhile; this library never does."""
     @staticmethod
     def open(folder: Any) -> AssociativeMemory:
         """The newest version in a store, if every byte of it is as it was written."""
@@ -200,6 +211,9 @@ class Factors:
 class State:
     """A map of names to arrays and to plain values (bool, int, float, str) that moves, is saved and verified as one."""
     def __new__(cls) -> Self: ...
+    @staticmethod
+    def map(folder: Any) -> State:
+        """As `open`, but arrays are used where they lie in the store's file, which is verified all the same. Nobody may change the file meanwhile; this library never does."""
     @property
     def names(self) -> list[str]:
         """The names of arrays and values."""

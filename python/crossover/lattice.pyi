@@ -7,7 +7,7 @@ from typing_extensions import Self
 from . import Array
 
 __all__ = [
-    "Lattice", "Scratch", "cube", "walsh_hadamard", "xor_convolve", "xor_transform",
+    "Lattice", "Scratch", "cube", "walsh_hadamard", "xor_convolve", "xor_convolve_integers", "xor_in_place", "xor_transform",
 ]
 
 @final
