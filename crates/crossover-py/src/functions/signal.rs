@@ -17,7 +17,9 @@ fn mode(name: &str) -> PyResult<Mode> {
 
 fn boundary(name: &str) -> PyResult<Boundary> {
     let found = Boundary::ALL.into_iter().find(|boundary| boundary.name() == name);
-    found.ok_or_else(|| value_error(format!("boundary is 'fill', 'nearest', 'wrap', 'symm' or 'mirror', not {name:?}")))
+    found.ok_or_else(|| {
+        value_error(format!("boundary is 'fill', 'nearest', 'wrap', 'symm' or 'mirror', not {name:?}"))
+    })
 }
 
 fn method(name: &str) -> PyResult<Method> {
