@@ -20,8 +20,8 @@ use crate::{
 ///
 /// >>> words = xo.hrr.ItemMemory(xo.hrr.Space("hrr", d=512), dtype=xo.float16)
 /// >>> words.add(["dog", "man", "cat"])
-/// >>> words.query(words["man"] + 0.5 * words["cat"])[0][0], int(words.nearest(words["cat"])[0]), words.kept
-/// ('man', 2, float16)
+/// >>> words.query(words["man"] + 0.5 * words["cat"])[0][0], int(words.nearest(words["cat"])[0]), words.kept == xo.float16
+/// ('man', 2, True)
 #[pyclass(frozen, name = "ItemMemory", module = "crossover.hrr")]
 pub struct PyItemMemory(pub(super) Mutex<ItemMemory>);
 
