@@ -134,7 +134,6 @@ class _NumpyLinalg:
         except _linalg.LinAlgError as error:
             raise lacking(str(error)) from None
 
-
     @staticmethod
     def lstsq(a, b, rcond=None):
         """Least squares; there are residuals where the solution is the only one and not exact."""

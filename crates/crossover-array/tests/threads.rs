@@ -2,7 +2,7 @@
 
 use std::{sync::Barrier, thread};
 
-use crossover_array::{Array, Key, Runtime, keepdims, random};
+use crossover_array::{Array, DType, Key, Runtime, keepdims, random};
 
 fn assert_shareable<T: Send + Sync + Clone>() {}
 
@@ -69,5 +69,27 @@ fn threads_assign_to_different_parts_of_one_array() {
     });
     for i in 0..8 {
         assert_eq!(x.index(i).to_vec::<i64>().unwrap(), [i * 1000 + 49; 100]);
+    }
+}
+
+#[test]
+fn reductions_of_several_sizes_share_a_long_row() {
+    use crossover_core::canonical;
+    // An odd number of chunks, so that what one reduction leaves ends in the middle of a word of the next.
+    let n = 1024 * 2929 + 5;
+    let values: Vec<f32> = (0..n).map(|i| ((i * 7919) % 100_003) as f32 / 512.0 - 97.0).collect();
+    let wide: Vec<f64> = values.iter().map(|&x| x.into()).collect();
+    let single = canonical::row(&values, |a, b| a + b).unwrap();
+    let double = canonical::row(&wide, |a, b| a + b).unwrap();
+    let least = values.iter().copied().fold(f32::INFINITY, f32::min);
+    for threads in [1, 2, 7] {
+        let runtime = Runtime::builder().threads(threads).build().unwrap();
+        let got = runtime.scope(|| {
+            let x = Array::from_slice(&values, [n]);
+            let parts =
+                [x.sum(()).astype(DType::F64), x.astype(DType::F64).sum(()), x.min(()).astype(DType::F64)];
+            Array::stack(&[&parts[0], &parts[1], &parts[2]], 0).to_vec::<f64>().unwrap()
+        });
+        assert_eq!(got, [single.into(), double, least.into()], "{threads} threads");
     }
 }

@@ -153,7 +153,7 @@ impl<'a> Accumulator<'a> {
                     let n = if folded { 1 } else { tile.count };
                     rows(from, at, 1, n);
                     self.decided |= self.reduction.decisive() == Some(*at);
-                    self.count_entry(0);
+                    self.count(0, 1);
                 }
                 (Combine::Ordered { .. }, false) => self.push_rows(from, tile),
                 (Combine::Arg { value, .. }, true) => {
@@ -229,8 +229,8 @@ impl<'a> Accumulator<'a> {
     /// Combines chunks of `length` elements that lie side by side, as many as their level has room for, and returns how many.
     unsafe fn push_chunks(&mut self, from: *const u8, chunks: usize, length: usize) -> usize {
         let Combine::Ordered { rows, .. } = self.reduction.combine else { return chunks };
-        let is_top = self.depth.levels == 1;
-        let chunks = if is_top { chunks } else { chunks.min(CHUNK - self.counts[0]) };
+        // The top has room for all.
+        let chunks = if self.depth.levels == 1 { chunks } else { chunks.min(CHUNK - self.counts[0]) };
         // SAFETY: the caller's contract; results of chunks go where the next entries of the level belong.
         unsafe {
             let to = self.slot(0);
@@ -241,10 +241,7 @@ impl<'a> Accumulator<'a> {
             if let Some(decisive) = self.reduction.decisive() {
                 self.decided = std::slice::from_raw_parts(to, chunks).contains(&decisive);
             }
-            match is_top {
-                true => self.done += chunks,
-                false => self.count_entries(chunks),
-            }
+            self.count(0, chunks);
         }
         chunks
     }
@@ -263,10 +260,7 @@ impl<'a> Accumulator<'a> {
         let extremes = extremes.as_mut_ptr().cast::<u8>();
         // SAFETY: the caller's contract; an extreme has at most 16 bytes, and each has its slot.
         unsafe {
-            match self.reduction.chunks {
-                Some(f) => f([from.cast_mut(), extremes].as_ptr(), chunks, length),
-                None => value(from, extremes, chunks, length),
-            }
+            value(from, extremes, chunks, length);
             // Without an element that decides all of them are the same.
             if let Some(decisive) = self.reduction.decisive()
                 && self.done > 0
@@ -325,25 +319,16 @@ impl<'a> Accumulator<'a> {
         }
     }
 
-    /// Counts an entry of a row's level and folds the level when it is full.
-    unsafe fn count_entry(&mut self, level: usize) {
+    /// Counts entries of a row's level, which has room for them, and folds the level when it is full.
+    unsafe fn count(&mut self, level: usize, entries: usize) {
         if level + 1 == self.depth.levels {
-            self.done += 1;
+            self.done += entries;
             return;
         }
-        self.counts[level] += 1;
+        self.counts[level] += entries;
         if self.counts[level] == CHUNK {
             // SAFETY: as the callers'.
             unsafe { self.fold(level) };
-        }
-    }
-
-    /// Counts entries of the lowest level of a row, which has room for them and is not the top.
-    unsafe fn count_entries(&mut self, entries: usize) {
-        self.counts[0] += entries;
-        if self.counts[0] == CHUNK {
-            // SAFETY: as the callers'.
-            unsafe { self.fold(0) };
         }
     }
 
@@ -356,7 +341,7 @@ impl<'a> Accumulator<'a> {
             let from = self.levels.add(level * CHUNK * 16);
             let to = self.slot(level + 1);
             rows(from, to, 1, n);
-            self.count_entry(level + 1);
+            self.count(level + 1, 1);
         }
     }
 
