@@ -18,6 +18,7 @@ use crate::{
     frame::Tile,
     geometry::{Geometry, Mode},
     lower::RESULTS,
+    native,
     program::{Combine, Reduction, Stage},
 };
 
@@ -139,6 +140,21 @@ impl<'a> Accumulator<'a> {
         (accumulator, end)
     }
 
+    /// Where the body of the stage combines the rows of the next tile, of so many columns; tiles never cross the end of a segment.
+    ///
+    /// # Safety
+    /// As [`Accumulator::push`], which follows.
+    pub unsafe fn open(&mut self, columns: usize) -> *mut u8 {
+        // SAFETY: an entry has room for all columns.
+        unsafe {
+            let entry = self.level(0);
+            if self.counts[0] == 0 {
+                native::fill_identity(self.reduction.op, self.reduction.dtype, entry, columns);
+            }
+            entry
+        }
+    }
+
     /// Combines a tile whose first element (or row) is `position` of the reduced group.
     ///
     /// # Safety
@@ -149,11 +165,16 @@ impl<'a> Accumulator<'a> {
             match (self.reduction.combine, self.rows) {
                 (Combine::Ordered { rows, .. }, true) => {
                     let at = self.slot(0);
-                    let folded = self.reduction.partial == Some(self.reduction.from);
-                    let n = if folded { 1 } else { tile.count };
+                    let n = if self.reduction.is_folded() { 1 } else { tile.count };
                     rows(from, at, 1, n);
                     self.decided |= self.reduction.decisive() == Some(*at);
                     self.count(0, 1);
+                }
+                (Combine::Ordered { .. }, false) if self.reduction.is_folded() => {
+                    self.counts[0] += tile.rows;
+                    if self.counts[0] == SEGMENT {
+                        self.carry(0, tile.columns);
+                    }
                 }
                 (Combine::Ordered { .. }, false) => self.push_rows(from, tile),
                 (Combine::Arg { value, .. }, true) => {

@@ -209,6 +209,16 @@ impl<'a> Frame<'a> {
         }
     }
 
+    /// Points a register elsewhere.
+    ///
+    /// # Safety
+    /// What the program reads and writes through it is there.
+    #[inline]
+    pub unsafe fn point_at(&mut self, reg: Reg, to: *mut u8) {
+        // SAFETY: one pointer per register.
+        unsafe { *self.registers.add(reg as usize) = to };
+    }
+
     /// Runs instructions on the current tile.
     ///
     /// # Safety

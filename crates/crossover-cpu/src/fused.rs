@@ -450,6 +450,13 @@ fn walk(
         frame.place(tile);
         // SAFETY: the tile lies inside the unit.
         unsafe {
+            if geometry.mode == Mode::Columns {
+                for (accumulator, reduction) in accumulators.iter_mut().zip(&stage.reductions) {
+                    if reduction.is_folded() {
+                        frame.point_at(reduction.from, accumulator.open(tile.columns));
+                    }
+                }
+            }
             frame.execute(&stage.body);
             for (accumulator, reduction) in accumulators.iter_mut().zip(&stage.reductions) {
                 accumulator.push(frame.register(reduction.from), &tile, at);

@@ -12,7 +12,7 @@
 //! | Column, narrow | outer | reduce, inner | whole rows of the column block |
 //! | Column | outer, reduce | inner | part of one row, or of a few |
 
-use crossover_core::canonical::CHUNK;
+use crossover_core::canonical::{CHUNK, SEGMENT};
 use crossover_plan::kernel::{Dims, Extent, Fused, Kind, StepOp, Window};
 use smallvec::SmallVec;
 
@@ -32,6 +32,9 @@ const JUMPS: usize = 64;
 const KEPT_ROW: usize = 32768;
 /// Bytes of a strip of columns that several phases read; larger strips fall out of the cache between phases.
 const STRIP_BYTES: usize = 2 << 20;
+
+/// Bytes of operands that stay in no cache between phases.
+const FAR: usize = 16 << 20;
 
 /// How a kernel walks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -300,7 +303,9 @@ pub fn cut(kind: Kind, merged: &Merged, bytes: usize, phases: bool, threads: usi
                 geometry.columns = strip(outer, reduce, inner, bytes, phases, threads);
                 geometry.strips = inner.div_ceil(geometry.columns);
                 if merged.reduce.len() == 1 {
-                    geometry.rows = (TALL * TILE / geometry.columns).clamp(1, reduce.max(1));
+                    // Segments consist of whole tiles.
+                    let most = (TALL * TILE / geometry.columns).clamp(1, SEGMENT);
+                    geometry.rows = (1 << most.ilog2()).min(reduce.max(1));
                 }
                 geometry.pitched = geometry.rows > 1;
                 geometry.grouped = geometry.pitched;
@@ -344,6 +349,11 @@ impl Geometry {
 /// enough that memory is read in long runs.
 fn strip(outer: usize, reduce: usize, inner: usize, bytes: usize, phases: bool, threads: usize) -> usize {
     let mut width = TILE;
+    // Threads share rows where no cache keeps them anyway: memory is read best from front to back.
+    let size = reduce.saturating_mul(inner).saturating_mul(bytes);
+    if size >= FAR && reduce >= 2 * threads * SEGMENT && outer < threads {
+        return even(inner, TILE).next_multiple_of(16).min(inner);
+    }
     if phases {
         width = width.min(STRIP_BYTES / (reduce * bytes).max(1));
     }

@@ -468,7 +468,8 @@ fn compile(
         Place::Stream { access, step: Step::Full(size), .. } if geometry.pitched => {
             let Access { source, line, .. } = &accesses[access as usize];
             let far = matches!(source, Source::Input(_)) && points.saturating_mul(size) > NEAR;
-            let pitch = line.last().filter(|_| far).copied().unwrap_or(0);
+            let apart = |&&pitch: &&isize| far && pitch != (geometry.columns * size) as isize;
+            let pitch = line.last().filter(apart).copied().unwrap_or(0);
             i32::try_from(pitch.saturating_mul(ROWS_AHEAD)).unwrap_or(0)
         }
         _ => 0,
@@ -480,7 +481,8 @@ fn compile(
         _ => TileRows::None,
     };
     let any = (0..places.len()).any(|reg| streams(reg as Reg));
-    let context = Context { is_local: &is_local, streams: &streams, ahead: &ahead, rows };
+    let columns = geometry.columns;
+    let context = Context { is_local: &is_local, streams: &streams, ahead: &ahead, rows, columns };
     native::replace(stages, &context).map(|code| (code, any))
 }
 

@@ -171,6 +171,15 @@ pub enum Instr {
         from: Reg,
         out: Reg,
     },
+    /// Combines the rows of a tile, which lie apart where there is a pitch, with the one row of `into`. Stands only at the
+    /// end of a list that becomes machine code.
+    Accumulate {
+        op: ReduceOp,
+        dtype: DType,
+        from: Reg,
+        pitch: Option<i32>,
+        into: Reg,
+    },
     /// Positions of extremes of the rows of a tile; `best` is scratch for their values.
     ArgRows {
         f: ArgRowsFn,
@@ -187,6 +196,7 @@ impl Instr {
             Instr::Apply { a, b, c, .. } => SmallVec::from_buf([a, b, c]),
             Instr::Rows { from, .. }
             | Instr::Reduce { from, .. }
+            | Instr::Accumulate { from, .. }
             | Instr::ArgRows { from, .. }
             | Instr::Scatter { from, .. } => SmallVec::from_slice(&[from]),
             Instr::Interleave { from, .. } => SmallVec::from_slice(&from),
@@ -208,7 +218,8 @@ impl Instr {
             | Instr::Gather { out, .. }
             | Instr::Index { out, .. }
             | Instr::Random { out, .. } => Some(out),
-            Instr::Scatter { .. }
+            Instr::Accumulate { .. }
+            | Instr::Scatter { .. }
             | Instr::Interleave { .. }
             | Instr::Native { .. }
             | Instr::NativeRows { .. } => None,
@@ -236,7 +247,8 @@ pub struct Reduction {
     /// Bytes from row to row of the tile, where it is read in place; otherwise rows follow each other.
     pub pitch: Option<isize>,
     pub out: Reg,
-    /// Where the body of the stage can put what a tile reduces to; it does where that is `from`.
+    /// Where the body of the stage can reduce a tile by itself; it does where that is `from`. Of a row it puts there what the
+    /// tile reduces to; rows of a column it combines with what is there, which whoever walks the tiles provides.
     pub partial: Option<Reg>,
     /// Reduces chunks of a row that follow each other: a table of where they are and where their results go, how
     /// many, the elements of each.
@@ -244,6 +256,11 @@ pub struct Reduction {
 }
 
 impl Reduction {
+    /// Whether the body of the stage reduces each tile by itself.
+    pub fn is_folded(&self) -> bool {
+        self.partial == Some(self.from)
+    }
+
     /// The byte of a boolean that decides: any is true once one is, all is false once one is not. The first of those is the extreme.
     pub fn decisive(&self) -> Option<u8> {
         match (self.op, self.dtype) {

@@ -128,8 +128,9 @@ impl Emitter<'_> {
         };
         let out = self.permanent(bytes);
         self.value[r] = Some(out);
-        let chunks = self.lowering.geometry.mode == Mode::Rows && !op.is_arg();
-        let partial = chunks.then(|| self.permanent(dtype.size()));
+        let geometry = &self.lowering.geometry;
+        let foldable = geometry.mode == Mode::Rows || (geometry.mode == Mode::Columns && geometry.pitched);
+        let partial = (foldable && !op.is_arg()).then(|| self.permanent(dtype.size()));
         Ok(Reduction { op, dtype, combine, from, pitch, out, partial, chunks: None })
     }
 }

@@ -236,8 +236,9 @@ impl Join {
     }
 }
 
-/// Bits that combine with any value to that value.
-fn identity(op: ReduceOp, dtype: DType) -> Option<u64> {
+/// Bits that combine with any value to that value; `None` where elements are too small for the loops here.
+pub fn identity(op: ReduceOp, dtype: DType) -> Option<u64> {
+    type_of(dtype).filter(|ty| matches!(ty.size(), 4 | 8))?;
     let mut bytes = [0u8; 16];
     match (op, dtype.is_float()) {
         // Zero with the sign that keeps the other one's.
@@ -247,6 +248,23 @@ fn identity(op: ReduceOp, dtype: DType) -> Option<u64> {
         _ => return extreme(op, dtype),
     };
     Some(u64::from_le_bytes(bytes[..8].try_into().ok()?))
+}
+
+/// Fills a row with what combines with any value to that value.
+///
+/// # Safety
+/// `to` has room for `n` elements of a dtype that [`identity`] knows.
+#[allow(unsafe_code)]
+pub unsafe fn fill_identity(op: ReduceOp, dtype: DType, to: *mut u8, n: usize) {
+    let bits = identity(op, dtype).unwrap_or(0);
+    // SAFETY: the caller's contract; places of reductions are aligned for their elements.
+    unsafe {
+        if dtype.size() == 4 {
+            std::slice::from_raw_parts_mut(to.cast::<u32>(), n).fill(bits as u32);
+        } else {
+            std::slice::from_raw_parts_mut(to.cast::<u64>(), n).fill(bits);
+        }
+    }
 }
 
 /// What every value is at least (or at most) as large as.

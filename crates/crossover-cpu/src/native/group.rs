@@ -7,7 +7,8 @@ use crossover_core::{
 };
 
 use super::{
-    Code, Fold, NativeFn, NativeRowsFn, PORTS, Pitch, Recording, Source, Target, assembler::Assembler, write,
+    Code, Fold, NativeFn, NativeRowsFn, PORTS, Pitch, Recording, Source, Target, assembler::Assembler, fold,
+    write,
 };
 use crate::program::{Combine, Count, Instr, Reduction, Reg, Rows, Stage, What};
 
@@ -22,6 +23,8 @@ pub struct Context<'a> {
     pub streams: &'a dyn Fn(Reg) -> bool,
     /// What the rows of a tile are.
     pub rows: TileRows,
+    /// Elements of one of them.
+    pub columns: usize,
 }
 
 /// What the rows of a tile are.
@@ -58,6 +61,8 @@ struct Run {
     stored: Vec<(Rows, u32)>,
     /// The reduction that ends the run.
     fold: Option<Fold>,
+    /// Whether it ends with rows that are combined into one.
+    accumulates: bool,
     /// What the rows of a tile are.
     rows: TileRows,
 }
@@ -74,7 +79,7 @@ pub fn replace(stages: &mut [Stage], context: &Context<'_>) -> Option<Code> {
                 runs.extend(plan_chunks(reduction, context, &mut asm).map(|offset| (number, i, offset)));
             }
         }
-        if let (TileRows::Chunk, [reduction]) = (context.rows, &mut stage.reductions[..])
+        if let (TileRows::Chunk | TileRows::Parts, [reduction]) = (context.rows, &mut stage.reductions[..])
             && let Some(found) = plan_folded(&stage.body, reduction, context, &mut asm)
         {
             plans.push(found);
@@ -120,7 +125,8 @@ struct Found {
     rows: bool,
 }
 
-/// The runs of a list whose last one ends with the reduction of the stage, which then takes one element per tile.
+/// The runs of a list whose last one ends with the reduction of the stage: of a row, it then takes one element per tile; of
+/// columns nothing is left of it.
 fn plan_folded(
     list: &[Instr],
     reduction: &mut Reduction,
@@ -130,15 +136,23 @@ fn plan_folded(
     let (Combine::Ordered { rows: f, .. }, Some(out)) = (reduction.combine, reduction.partial) else {
         return None;
     };
-    let Reduction { op, dtype, from, .. } = *reduction;
-    if list.is_empty() {
+    let Reduction { op, dtype, from, pitch, .. } = *reduction;
+    // Rows that follow each other are one run through memory; where they lie apart the tile function fetches ahead, and
+    // chunks that lie in memory are reduced many at a time.
+    let alone = context.rows == TileRows::Parts && pitch == Some((context.columns * dtype.size()) as isize);
+    if list.is_empty() && !alone {
         return None;
     }
+    let pitch = pitch.map(i32::try_from).transpose().ok()?;
     let mut longer = list.to_vec();
-    longer.push(Instr::Reduce { f, op, dtype, from, out });
+    longer.push(match context.rows {
+        TileRows::Parts => Instr::Accumulate { op, dtype, from, pitch, into: out },
+        _ => Instr::Reduce { f, op, dtype, from, out },
+    });
     let before = asm.lengths();
     let mut found = plan(&longer, &[], context, asm);
-    let Some(last) = found.last_mut().filter(|f| f.end == longer.len() && f.start < list.len()) else {
+    let ends = |f: &&mut Found| f.end == longer.len() && (f.start < list.len() || alone);
+    let Some(last) = found.last_mut().filter(ends) else {
         asm.rewind(before);
         return None;
     };
@@ -196,7 +210,7 @@ fn plan(list: &[Instr], reduced: &[Reg], context: &Context<'_>, asm: &mut Assemb
 
 /// A single tile function is as good as a loop, unless its result should go past the caches.
 fn worth(length: usize, run: &Run, targets: &[Target]) -> bool {
-    length > 1 || run.fold.is_some() || targets.iter().any(|t| t.stream)
+    length > 1 || run.fold.is_some() || run.accumulates || targets.iter().any(|t| t.stream)
 }
 
 impl Run {
@@ -209,13 +223,14 @@ impl Run {
             written: Vec::new(),
             stored: Vec::new(),
             fold: None,
+            accumulates: false,
             rows,
         }
     }
 
     /// Adds an instruction; `None`, and nothing has changed, where it cannot be part of the run.
     fn push(&mut self, instruction: &Instr) -> Option<()> {
-        if self.fold.is_some() {
+        if self.fold.is_some() || self.accumulates {
             return None;
         }
         let count = match *instruction {
@@ -223,7 +238,7 @@ impl Run {
             Instr::Reduce { .. } if self.rows == TileRows::Chunk => Count::Full,
             _ if !self.rows.are_walked() => return None,
             Instr::Gather { count, .. } | Instr::Scatter { count, .. } => count,
-            Instr::Rows { .. } | Instr::Reduce { .. } => Count::Full,
+            Instr::Rows { .. } | Instr::Reduce { .. } | Instr::Accumulate { .. } => Count::Full,
             _ => return None,
         };
         if self.count.is_some_and(|other| other != count) {
@@ -250,6 +265,10 @@ impl Run {
                         self.written.push((out, value, size));
                     }
                     Added::Store(rows, value) => self.stored.push((rows, value)),
+                    Added::Accumulation(rows, value) => {
+                        self.stored.push((rows, value));
+                        self.accumulates = true;
+                    }
                     Added::Fold(fold) => self.fold = Some(fold),
                 }
                 self.count = Some(count);
@@ -292,6 +311,17 @@ impl Run {
                 let accumulator = self.source(out, false, Pitch::Bytes(dtype.size() as i32), ty);
                 let value = self.recorder.map(op.combine(), dtype, &[accumulator, value])?;
                 Some(Added::Fold(Fold { op, dtype, accumulator, value, out }))
+            }
+            // Every row meets the same one.
+            Instr::Accumulate { op, dtype, from, pitch, into } if self.rows == TileRows::Parts => {
+                let ty = type_of(dtype).filter(|_| fold::identity(op, dtype).is_some())?;
+                let value = match pitch {
+                    Some(pitch) => self.source(from, false, Pitch::Bytes(pitch), ty),
+                    None => self.operand(from, false, ty),
+                };
+                let so_far = self.source(into, false, Pitch::Bytes(0), ty);
+                let value = self.recorder.map(op.combine(), dtype, &[so_far, value])?;
+                Some(Added::Accumulation(Rows { reg: into, pitch: 0, size: ty.size() }, value))
             }
             _ => None,
         }
@@ -402,6 +432,8 @@ enum Added {
     Value(Reg, u32),
     /// A value that goes to memory.
     Store(Rows, u32),
+    /// A value that takes the place of the row it was combined with.
+    Accumulation(Rows, u32),
     Fold(Fold),
 }
 
@@ -445,8 +477,13 @@ mod tests {
     /// Replaces runs of a list in which registers from 10 on are memory, and says what is left.
     fn replaced(body: Vec<Instr>, streams: bool, rows: TileRows) -> Option<Vec<Instr>> {
         let mut stages = [Stage { body, ..Stage::default() }];
-        let context =
-            Context { is_local: &|reg| reg < 10, ahead: &|_| 0, streams: &|reg| streams && reg >= 10, rows };
+        let context = Context {
+            is_local: &|reg| reg < 10,
+            ahead: &|_| 0,
+            streams: &|reg| streams && reg >= 10,
+            rows,
+            columns: 768,
+        };
         let code = replace(&mut stages, &context)?;
         let [Stage { body, .. }] = stages;
         // The instructions point into it; here they are only counted.
@@ -476,6 +513,30 @@ mod tests {
         let left = |rows| replaced(body(), false, rows).map(|body| body.len());
         assert_eq!(left(TileRows::Whole), Some(2));
         assert_eq!(left(TileRows::None), None, "tiles of other shapes keep the tile function");
+    }
+
+    #[test]
+    fn rows_that_follow_each_other_are_added_up_where_they_are_computed() {
+        let tiles = Tiles::of(Simd::Scalar);
+        let combine = Combine::Ordered {
+            rows: (tiles.rows)(ReduceOp::Sum, DType::F32, 768).expect("a function"),
+            columns: (tiles.columns)(ReduceOp::Sum, DType::F32).expect("a function"),
+        };
+        let left = |body: Vec<Instr>, from: Reg, pitch: Option<isize>| {
+            let (op, dtype) = (ReduceOp::Sum, DType::F32);
+            let sum = Reduction { op, dtype, combine, from, pitch, out: 12, partial: Some(13), chunks: None };
+            let mut stages = [Stage { body, reductions: vec![sum], ..Stage::default() }];
+            let (is_local, ahead, streams) = (|reg| reg < 10, |_| 0, |_| false);
+            let (is_local, ahead, streams) = (&is_local, &ahead, &streams);
+            let context = Context { is_local, ahead, streams, rows: TileRows::Parts, columns: 768 };
+            drop(replace(&mut stages, &context));
+            let [Stage { body, reductions, .. }] = stages;
+            (body.len(), reductions[0].is_folded())
+        };
+        assert_eq!(left(vec![], 10, Some(768 * 4)), (1, true));
+        assert_eq!(left(vec![], 10, Some(1000 * 4)), (0, false), "rows that lie apart");
+        assert_eq!(left(vec![apply(MapOp::Square, DType::F32, [10, 10], 0)], 0, None), (1, true));
+        assert_eq!(left(vec![apply(MapOp::Sin, DType::F32, [10, 10], 0)], 0, None), (1, false));
     }
 
     #[test]

@@ -20,6 +20,7 @@ use crossover_core::lane::{Node, Primitive, Recorder, Type};
 use assembler::{Assembler, Condition, Gpr, RAX, RBP, RCX, RDI, RDX, RSI, RSP};
 use body::{Body, Input, Loop, Output, Pass, TAIL, whole_mask};
 use fold::Fold;
+pub use fold::fill_identity;
 pub use group::{Context, TileRows, replace};
 pub use memory::Code;
 use select::Code as Kind;
