@@ -2,7 +2,7 @@
 
 use std::{sync::Barrier, thread};
 
-use crossover_array::{Array, DType, Key, Runtime, keepdims, random};
+use crossover_array::{Array, DType, Key, Runtime, Simd, keepdims, random};
 
 fn assert_shareable<T: Send + Sync + Clone>() {}
 
@@ -91,5 +91,41 @@ fn reductions_of_several_sizes_share_a_long_row() {
             Array::stack(&[&parts[0], &parts[1], &parts[2]], 0).to_vec::<f64>().unwrap()
         });
         assert_eq!(got, [single.into(), double, least.into()], "{threads} threads");
+    }
+}
+
+#[test]
+fn columns_larger_than_caches_have_the_same_bits_however_they_are_added_up() {
+    use crossover_core::canonical;
+    // Threads share whole rows; the last segment and the last tile are not full.
+    let (rows, columns) = (4321, 1003);
+    let values: Vec<f32> =
+        (0..rows * columns).map(|i| ((i * 7919) % 100_003) as f32 / 512.0 - 97.0).collect();
+    let column = |of: &dyn Fn(f32) -> f32, c: usize| -> Vec<f32> {
+        (0..rows).map(|r| of(values[r * columns + c])).collect()
+    };
+    let sums: Vec<f32> =
+        (0..columns).map(|c| canonical::column(&column(&|x| x, c), |a, b| a + b).unwrap()).collect();
+    let squares: Vec<f32> =
+        (0..columns).map(|c| canonical::column(&column(&|x| x * x, c), |a, b| a + b).unwrap()).collect();
+    let most: Vec<f32> =
+        (0..columns).map(|c| column(&|x| x, c).into_iter().fold(f32::MIN, f32::max)).collect();
+    for threads in [1, 2, 7] {
+        let runtime = Runtime::builder().threads(threads).build().unwrap();
+        runtime.scope(|| {
+            let x = Array::from_slice(&values, [rows, columns]);
+            assert_eq!(x.sum(0).to_vec::<f32>().unwrap(), sums, "{threads} threads");
+            assert_eq!((&x * &x).sum(0).to_vec::<f32>().unwrap(), squares, "{threads} threads");
+            assert_eq!(x.max(0).to_vec::<f32>().unwrap(), most, "{threads} threads");
+            let distance = &x - x.mean(keepdims(0));
+            let z = &distance / distance.square().mean(keepdims(0)).sqrt();
+            let apart = Runtime::builder().threads(1).simd(Simd::Scalar).fusion(false).build();
+            let want = apart.unwrap().scope(|| {
+                let x = Array::from_slice(&values, [rows, columns]);
+                let distance = &x - x.mean(keepdims(0));
+                (&distance / distance.square().mean(keepdims(0)).sqrt()).to_vec::<f32>().unwrap()
+            });
+            assert!(z.to_vec::<f32>().unwrap() == want, "{threads} threads");
+        });
     }
 }

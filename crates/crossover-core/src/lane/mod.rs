@@ -138,6 +138,14 @@ pub trait FloatLane:
     /// Conversion from 64 bits, rounded to nearest even.
     fn from_double(value: Self::Double) -> Self;
 
+    /// The product with `2^n`, rounded once, for a whole number `n`. `by_parts` computes it in the operations there are
+    /// everywhere; where the machine has an instruction for it, that takes `n`.
+    #[inline(always)]
+    fn times_power(self, n: impl FnOnce() -> Self, by_parts: impl FnOnce(Self) -> Self) -> Self {
+        let _ = n;
+        by_parts(self)
+    }
+
     /// Magnitude: the sign bit cleared, NaN included.
     #[inline(always)]
     fn magnitude(self) -> Self {

@@ -81,6 +81,8 @@ pub enum Primitive {
     Neg,
     /// First times second plus third, rounded once.
     Fma,
+    /// First times two to the power of the second, a whole number; rounded once.
+    TimesPower,
     Sqrt,
     Floor,
     Ceil,
@@ -407,6 +409,9 @@ macro_rules! float_record {
             }
             fn fma(self, b: Self, c: Self) -> Self {
                 Self::new(Primitive::Fma, [self.0, b.0, c.0])
+            }
+            fn times_power(self, n: impl FnOnce() -> Self, _: impl FnOnce(Self) -> Self) -> Self {
+                self.two(Primitive::TimesPower, n())
             }
             fn sqrt(self) -> Self {
                 self.one(Primitive::Sqrt)

@@ -33,7 +33,7 @@ impl Unary for GeluExact {
         let size = at_most(x.magnitude(), limit);
         // x on the right and nothing on the left, less |x| times the share beyond |x| on both sides.
         let less = (size * bell(size)) * share(size);
-        let base = L::select(x.is_lt(L::real(0.0)), L::real(-0.0), x);
+        let base = L::select(x.is_lt(L::real(-0.0)), L::real(-0.0), x);
         let value = (-less).fma(exponential::unlift(), base);
         L::select(x.is_nan(), L::nan(), value)
     }

@@ -457,6 +457,10 @@ mod tests {
         check(&[0x62, 0xf1, 0x6c, 0x48, 0x58, 0xcb], &|a| {
             a.vector(add, Width::B64, UNMASKED, (one, two, three), None);
         });
+        let scale = select::binary(select::Code::Primitive(Primitive::TimesPower), Type::F32).unwrap().0;
+        check(&[0x62, 0xf2, 0x6d, 0x48, 0x2c, 0xcb], &|a| {
+            a.vector(scale, Width::B64, UNMASKED, (one, two, three), None);
+        });
         let element = |base, scale| Operand::Element { base: Gpr(base), index: RAX, scale, offset: 0 };
         check(&[0x62, 0xe1, 0x7e, 0xcf, 0x6f, 0x0c, 0x82], &|a| {
             let masking = Masking { mask: Mask(7), zero: true };

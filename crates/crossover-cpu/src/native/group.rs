@@ -2,7 +2,7 @@
 
 use crossover_core::{
     DType,
-    lane::{Recorder, Type},
+    lane::{Node, Primitive, Recorder, Type},
     ops::type_of,
 };
 
@@ -208,9 +208,12 @@ fn plan(list: &[Instr], reduced: &[Reg], context: &Context<'_>, asm: &mut Assemb
     found
 }
 
-/// A single tile function is as good as a loop, unless its result should go past the caches.
+/// A single tile function is as good as a loop, unless its result should go past the caches or it has an operation for which
+/// only code written here uses the machine's own.
 fn worth(length: usize, run: &Run, targets: &[Target]) -> bool {
-    length > 1 || run.fold.is_some() || run.accumulates || targets.iter().any(|t| t.stream)
+    let powers = |node: &Node| node.op == Primitive::TimesPower;
+    let reduces = run.fold.is_some() || run.accumulates;
+    length > 1 || reduces || targets.iter().any(|t| t.stream) || run.recorder.nodes().iter().any(powers)
 }
 
 impl Run {

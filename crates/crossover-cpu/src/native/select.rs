@@ -278,6 +278,7 @@ pub fn binary(code: Code, ty: Type) -> Option<(Op, bool)> {
         (Code::Primitive(Primitive::Mul), true) => float(0x59, true),
         (Code::Primitive(Primitive::Sub), true) => float(0x5c, false),
         (Code::Primitive(Primitive::Div), true) => float(0x5e, false),
+        (Code::Primitive(Primitive::TimesPower), true) => Some((op(X0F38, P66, wide, 0x2c), false)),
         (Code::Lesser, true) => float(0x5d, false),
         (Code::Greater, true) => float(0x5f, false),
         (Code::Primitive(Primitive::Add), false) => Some((by_size([0xfc, 0xfd, 0xfe, 0xd4]), true)),

@@ -140,11 +140,12 @@ pub fn gate<L: FloatLane>(x: L, size: L, split: Split<L>) -> L {
     let one = L::real(1.0);
     // x - x·q on the right, x·e - x·e·q on the left, with e <= 1 the exponential and q = e/(1 + e). On the left the power of two
     // in e is applied last, so that a subnormal e costs no digits of a larger product.
-    let e = mantissa * first * second;
+    let e = mantissa.times_power(|| split.exponent(), |value| value * first * second);
     let q = e / (one + e);
     let left = x.is_lt(L::real(0.0));
     let base = L::select(left, -(size * mantissa), x);
-    (-base).fma(q, base) * L::select(left, first, one) * L::select(left, second, one)
+    let by_parts = |value: L| value * L::select(left, first, one) * L::select(left, second, one);
+    (-base).fma(q, base).times_power(|| L::select(left, split.exponent(), L::real(0.0)), by_parts)
 }
 
 impl<L: FloatLane> Split<L> {
@@ -224,8 +225,17 @@ impl<L: FloatLane> Split<L> {
     /// `value · 2^n`, rounded once.
     #[inline(always)]
     pub fn scale(self, value: L) -> L {
-        let (first, second) = self.halves();
-        value * first * second
+        let by_parts = |value: L| {
+            let (first, second) = self.halves();
+            value * first * second
+        };
+        value.times_power(|| self.exponent(), by_parts)
+    }
+
+    /// `n`, as a float.
+    #[inline(always)]
+    fn exponent(self) -> L {
+        self.shifted - shifter()
     }
 }
 
