@@ -74,6 +74,17 @@ impl Embedder {
     }
 
     /// The embedder in another precision; the table is rounded once.
+    ///
+    /// ```
+    /// use crossover_array::{Array, DType};
+    /// use crossover_embed::{EmbedConfig, Embedder, Precision};
+    /// let exact = Embedder::from_table(EmbedConfig::new(1, 2), &Array::from([[0.1f32, 0.5]]))?;
+    /// let small = exact.with_precision(Precision::MixedF16)?;
+    /// // 0.1 is rounded to 11 bits, 0.5 is a number of `f16`.
+    /// assert_eq!(small.table().astype(DType::F64).to_vec::<f64>()?, [0.0999755859375, 0.5]);
+    /// assert_eq!(small.info().table_bytes, exact.info().table_bytes / 2);
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn with_precision(&self, precision: crate::Precision) -> Result<Embedder> {
         let mut config = self.config.clone();
         config.precision = precision;

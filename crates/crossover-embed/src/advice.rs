@@ -10,6 +10,18 @@ use crossover_array::{Array, DType, Device, Key, Runtime, random, with_device};
 use crate::{Embedder, Error, Precision, Result};
 
 /// What an embedder is and where it computes.
+///
+/// ```
+/// use crossover_array::Device;
+/// use crossover_embed::{EmbedConfig, Embedder, Precision};
+/// let config = EmbedConfig::new(1000, 64).precision(Precision::MixedBf16).device(Device::Cpu);
+/// let info = Embedder::new(config)?.info();
+/// assert_eq!((info.vocabulary, info.dimensions, info.device), (1000, 64, Device::Cpu));
+/// assert_eq!(info.table_bytes, 1000 * 64 * 2);
+/// // What says why a GPU is not used.
+/// println!("{:?}, not usable: {:?}", info.gpus, info.missing);
+/// # Ok::<(), crossover_embed::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Info {
     /// Number of tokens.
@@ -31,6 +43,16 @@ pub struct Info {
 }
 
 /// How long embeddings took.
+///
+/// ```
+/// use crossover_embed::{EmbedConfig, Embedder};
+/// let timed = Embedder::new(EmbedConfig::new(1000, 64))?.benchmark(4, 16, 3)?;
+/// assert_eq!((timed.batch, timed.length, timed.iterations), (4, 16, 3));
+/// // Each token becomes 64 numbers of 4 bytes.
+/// assert_eq!((timed.bytes_per_second / timed.tokens_per_second).round(), 256.0);
+/// println!("{:?} for 64 tokens, {:?} at best", timed.median, timed.fastest);
+/// # Ok::<(), crossover_embed::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Benchmark {
     /// Sequences of a batch.
@@ -50,6 +72,19 @@ pub struct Benchmark {
 }
 
 /// How large a batch may be, and why.
+///
+/// ```
+/// use crossover_array::Device;
+/// use crossover_embed::{EmbedConfig, Embedder, Precision};
+/// let embedder = Embedder::new(EmbedConfig::new(1000, 64).device(Device::Cpu))?;
+/// let advice = embedder.advise(16 << 20, 128)?;
+/// assert_eq!(advice.precision, Precision::F32);
+/// // Results of half the bytes leave room for more.
+/// let (other, batch) = advice.others[0];
+/// assert!(other == Precision::MixedF16 && batch > advice.batch);
+/// assert!(advice.to_string().starts_with(&format!("batch {} in f32: ", advice.batch)));
+/// # Ok::<(), crossover_embed::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Advice {
     /// Sequences of a batch.
@@ -81,6 +116,14 @@ impl fmt::Display for Advice {
 
 impl Embedder {
     /// What this embedder is, and which devices there are for it.
+    ///
+    /// ```
+    /// use crossover_embed::{EmbedConfig, Embedder};
+    /// let info = Embedder::new(EmbedConfig::new(50_000, 32))?.info();
+    /// assert_eq!(info.table_bytes, 6_400_000);
+    /// assert!(info.fusion);
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn info(&self) -> Info {
         let (mut gpus, mut missing) = (Vec::new(), Vec::new());
         for (device, found) in crossover_array::gpus() {
@@ -112,7 +155,11 @@ impl Embedder {
     pub fn benchmark(&self, batch: usize, length: usize, iterations: usize) -> Result<Benchmark> {
         if batch == 0 || length == 0 || iterations == 0 {
             let given = format!("{batch} × {length}, {iterations} times");
-            return Err(Error::Config { setting: "benchmark", given, wanted: "all three are at least 1" });
+            return Err(Error::Config {
+                setting: "benchmark",
+                given,
+                wanted: "all three must be at least 1",
+            });
         }
         // Every token is as likely as any other, and no two benchmarks of one size differ.
         let tokens = random::integers::<i64>(&Key::new(0), [batch, length], 0..self.config.vocabulary as i64);
@@ -264,7 +311,7 @@ impl Embedder {
             return Err(Error::Config {
                 setting: "length",
                 given: "0".into(),
-                wanted: "a sequence has a token",
+                wanted: "a sequence has at least one token",
             });
         }
         // Every buffer is constant or proportional to the batch, and the plan of two sequences is that of more; so two points are enough. One

@@ -5,6 +5,17 @@ use crossover_array::{DType, Device, Key};
 use crate::{Error, Layout, Result, Sinusoid};
 
 /// In which dtypes an embedder stores and computes.
+///
+/// ```
+/// use crossover_array::DType;
+/// use crossover_embed::Precision;
+/// assert_eq!(Precision::default(), Precision::F32);
+/// assert_eq!(Precision::MixedBf16.dtype(), DType::BF16);
+/// // Names are what settings of a program are written with.
+/// assert_eq!(Precision::named("mixed_f16"), Some(Precision::MixedF16));
+/// assert_eq!(Precision::named("f64"), None);
+/// assert_eq!(Precision::ALL.map(Precision::name), ["f32", "mixed_f16", "mixed_bf16"]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Precision {
@@ -124,6 +135,14 @@ impl EmbedConfig {
     }
 
     /// Distance up to which positions have a relative term of their own.
+    ///
+    /// ```
+    /// use crossover_embed::{EmbedConfig, Embedder};
+    /// let embedder = Embedder::new(EmbedConfig::new(100, 8).relative(3))?;
+    /// // One row per distance: -3, -2, -1, 0, 1, 2, 3.
+    /// assert_eq!(embedder.relative().map(|rows| rows.shape().dims().to_vec()), Some(vec![7, 8]));
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn relative(mut self, window: usize) -> EmbedConfig {
         self.relative = Some(window);
         self
@@ -136,27 +155,69 @@ impl EmbedConfig {
     }
 
     /// Where to compute.
+    ///
+    /// ```
+    /// use crossover_array::{Array, Device};
+    /// use crossover_embed::{EmbedConfig, Embedder};
+    /// // On the CPU, also where there is a GPU.
+    /// let embedder = Embedder::new(EmbedConfig::new(10, 4).device(Device::Cpu))?;
+    /// assert_eq!(embedder.embed(&Array::from([[7i64, 8]]))?.shape().dims(), [1, 2, 4]);
+    /// assert_eq!(embedder.info().device, Device::Cpu);
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn device(mut self, device: Device) -> EmbedConfig {
         self.device = device;
         self
     }
 
     /// Whether lookup, encoding and sums share a kernel where that is possible.
+    ///
+    /// ```
+    /// use crossover_array::Array;
+    /// use crossover_embed::{EmbedConfig, Embedder};
+    /// let tokens = Array::from([[1i64, 2, 3]]);
+    /// let fused = Embedder::new(EmbedConfig::new(10, 4))?.embed(&tokens)?;
+    /// let apart = Embedder::new(EmbedConfig::new(10, 4).fusion(false))?.embed(&tokens)?;
+    /// // It decides what is kept in between, and no bit of the result.
+    /// assert_eq!(fused.to_vec::<f32>()?, apart.to_vec::<f32>()?);
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn fusion(mut self, fusion: bool) -> EmbedConfig {
         self.fusion = fusion;
         self
     }
 
     /// What new rows are drawn with.
+    ///
+    /// ```
+    /// use crossover_embed::{EmbedConfig, Embedder};
+    /// let drawn = |seed| Embedder::new(EmbedConfig::new(10, 4).seed(seed));
+    /// let rows = drawn(1)?.table().to_vec::<f32>()?;
+    /// assert_eq!(drawn(1)?.table().to_vec::<f32>()?, rows);
+    /// assert_ne!(drawn(2)?.table().to_vec::<f32>()?, rows);
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn seed(mut self, seed: u64) -> EmbedConfig {
         self.seed = seed;
         self
     }
 
     /// The encoding of positions.
+    ///
+    /// ```
+    /// use crossover_array::{Array, DType};
+    /// use crossover_embed::{EmbedConfig, Embedder};
+    /// let config = EmbedConfig::new(5, 4);
+    /// let encoding = config.sinusoid()?.encode(&Array::arange(2), DType::F32)?;
+    /// // Of rows that are 0, the encoding is what remains.
+    /// let embedder = Embedder::from_table(config, &Array::zeros::<f32>([5, 4]))?;
+    /// assert_eq!(embedder.embed(&Array::from([3i64, 3]))?.to_vec::<f32>()?, encoding.to_vec::<f32>()?);
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn sinusoid(&self) -> Result<Sinusoid> {
         let encoding = Sinusoid::new(self.dimensions)?.layout(self.layout);
-        encoding.base(self.base)?.scale(self.scale)?.phase(self.phase)?.shift(self.shift)
+        // The scale first: frequencies that a base below 1 makes grow may be slow enough with it.
+        encoding.scale(self.scale)?.base(self.base)?.phase(self.phase)?.shift(self.shift)
     }
 
     /// What no embedder can be like.
@@ -168,12 +229,12 @@ impl EmbedConfig {
         // It divides sums in f32.
         if !(self.temperature as f32).is_normal() {
             let given = format!("{:?}", self.temperature);
-            let wanted = "it is finite and not 0, also when it is rounded to f32";
+            let wanted = "it must be finite and not 0, also when it is rounded to f32";
             return Err(Error::Config { setting: "temperature", given, wanted });
         }
         let fits =
             |rows: usize| rows.checked_mul(self.dimensions).is_some_and(|n| n <= isize::MAX as usize / 8);
-        let wanted = "so many rows of these dimensions can be addressed";
+        let wanted = "so many rows of these dimensions cannot be addressed";
         if !fits(self.vocabulary) {
             return Err(Error::Config { setting: "vocabulary", given: self.vocabulary.to_string(), wanted });
         }

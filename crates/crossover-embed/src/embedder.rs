@@ -63,6 +63,13 @@ impl Embedder {
     }
 
     /// The configuration.
+    ///
+    /// ```
+    /// use crossover_embed::{EmbedConfig, Embedder};
+    /// let embedder = Embedder::new(EmbedConfig::new(100, 8).temperature(2.0))?.with_vocabulary(120)?;
+    /// assert_eq!((embedder.config().vocabulary, embedder.config().temperature), (120, 2.0));
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn config(&self) -> &EmbedConfig {
         &self.config
     }
@@ -73,11 +80,32 @@ impl Embedder {
     }
 
     /// The rows of the relative term, if there is one: one per distance from -window to window.
+    ///
+    /// ```
+    /// use crossover_embed::{EmbedConfig, Embedder};
+    /// let embedder = Embedder::new(EmbedConfig::new(100, 8).relative(2))?;
+    /// assert_eq!(embedder.relative().map(|rows| rows.shape()[0]), Some(5));
+    /// assert!(Embedder::new(EmbedConfig::new(100, 8))?.relative().is_none());
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn relative(&self) -> Option<&Array> {
         self.relative.as_ref()
     }
 
     /// Puts rows of your own in place of those of the relative term.
+    ///
+    /// ```
+    /// use crossover_array::Array;
+    /// use crossover_embed::{EmbedConfig, Embedder};
+    /// let config = EmbedConfig::new(1, 2).relative(1);
+    /// let mut embedder = Embedder::from_table(config, &Array::zeros::<f32>([1, 2]))?;
+    /// // Rows for what lies one step or more ahead, for the position itself, and for what lies behind.
+    /// embedder.set_relative(&Array::from([[0.0f32, 0.0], [0.0, 0.0], [9.0, 0.0]]))?;
+    /// let out = embedder.embed(&Array::from([0i64, 0, 0]))?.to_vec::<f32>()?;
+    /// // Of three positions none, one and two lie behind. The sine of the position is added.
+    /// assert_eq!([out[0], out[2], out[4]], [0.0, 3.0 + 1f32.sin(), 6.0 + 2f32.sin()]);
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn set_relative(&mut self, rows: &Array) -> Result<()> {
         rows.check()?;
         let window = self.config.relative;
@@ -114,6 +142,17 @@ impl Embedder {
     }
 
     /// Only the rows of tokens, without positions.
+    ///
+    /// ```
+    /// use crossover_array::Array;
+    /// use crossover_embed::{EmbedConfig, Embedder};
+    /// let table = Array::from([[1.0f32, 2.0], [3.0, 4.0], [5.0, 6.0]]);
+    /// let embedder = Embedder::from_table(EmbedConfig::new(3, 2), &table)?;
+    /// assert_eq!(embedder.lookup(&Array::from([2i64, 0]))?.to_vec::<f32>()?, [5.0, 6.0, 1.0, 2.0]);
+    /// let error = embedder.lookup(&Array::from([0i64, -1])).unwrap_err();
+    /// assert_eq!(error.to_string(), "token -1 at position 1 is outside the vocabulary of 3");
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn lookup(&self, tokens: &Array) -> Result<Array> {
         check_kind(tokens)?;
         with_device(self.config.device, || self.checked(tokens, self.rows(tokens)))

@@ -1,6 +1,22 @@
 //! What can be wrong with an embedding.
 
 /// An error of an encoding, an embedder or a table.
+///
+/// ```
+/// use crossover_array::Array;
+/// use crossover_embed::{EmbedConfig, Embedder, Error};
+/// let embedder = Embedder::new(EmbedConfig::new(100, 8))?;
+/// // A program can give a token that the vocabulary lacks a row of its own.
+/// let (tokens, unknown) = (Array::from([5i64, 100]), Array::from([5i64, 0]));
+/// let rows = match embedder.lookup(&tokens) {
+///     Err(Error::Token { token: 100, at: 1, .. }) => embedder.lookup(&unknown)?,
+///     found => found?,
+/// };
+/// assert_eq!(rows.shape().dims(), [2, 8]);
+/// let error = Embedder::new(EmbedConfig::new(0, 8)).unwrap_err();
+/// assert_eq!(error.to_string(), "vocabulary is 0; a vocabulary has at least one token");
+/// # Ok::<(), crossover_embed::Error>(())
+/// ```
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

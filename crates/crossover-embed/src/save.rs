@@ -59,6 +59,18 @@ impl Embedder {
     }
 
     /// Loads what [`save`](Embedder::save) has saved. A file of which a bit has changed is refused.
+    ///
+    /// ```
+    /// use crossover_embed::{EmbedConfig, Embedder, Error};
+    /// # let path = std::env::temp_dir().join(format!("crossover-embedder-load-{}.safetensors", std::process::id()));
+    /// Embedder::new(EmbedConfig::new(10, 4))?.save(&path)?;
+    /// let mut bytes = std::fs::read(&path)?;
+    /// *bytes.last_mut().expect("a table") ^= 1; // a bit that a disk has lost
+    /// std::fs::write(&path, bytes)?;
+    /// assert!(matches!(Embedder::load(&path), Err(Error::Corrupt { .. })));
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn load(path: impl AsRef<Path>) -> Result<Embedder> {
         Embedder::load_with(path.as_ref()).map(|(embedder, _)| embedder)
     }

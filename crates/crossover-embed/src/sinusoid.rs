@@ -19,6 +19,20 @@ use crate::{
 const FASTEST: f64 = 32.0;
 
 /// Where sines and cosines go.
+///
+/// ```
+/// use crossover_array::{Array, DType};
+/// use crossover_embed::{Layout, Sinusoid};
+/// // The sine of 0 is 0, its cosine 1.
+/// let wanted = [[0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0], [1.0, 1.0, 0.0, 0.0]];
+/// for (layout, wanted) in Layout::ALL.into_iter().zip(wanted) {
+///     let first = Sinusoid::new(4)?.layout(layout).encode(&Array::from([0i64]), DType::F32)?;
+///     assert_eq!(first.to_vec::<f32>()?, wanted);
+/// }
+/// assert_eq!(Layout::named("flipped"), Some(Layout::Flipped));
+/// assert_eq!(Layout::ALL.map(Layout::name), ["interleaved", "concatenated", "flipped"]);
+/// # Ok::<(), crossover_embed::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Layout {
@@ -126,30 +140,77 @@ impl Sinusoid {
     }
 
     /// Where sines and cosines go; interleaved without this.
+    ///
+    /// ```
+    /// use crossover_array::{Array, DType};
+    /// use crossover_embed::{Layout, Sinusoid};
+    /// let encoding = Sinusoid::new(2)?.layout(Layout::Flipped).encode(&Array::from([1i64]), DType::F32)?;
+    /// assert_eq!(encoding.to_vec::<f32>()?, [1f64.cos() as f32, 1f64.sin() as f32]);
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn layout(mut self, layout: Layout) -> Sinusoid {
         self.layout = layout;
         self
     }
 
     /// What frequencies are powers of, above 0; 10000 without this. Below 1 frequencies grow, and none may exceed 32.
+    ///
+    /// ```
+    /// use crossover_embed::Sinusoid;
+    /// assert_eq!(Sinusoid::new(4)?.base(100.0)?.frequencies(), [1.0, 0.1]);
+    /// let error = Sinusoid::new(4)?.base(-1.0).unwrap_err();
+    /// assert_eq!(error.to_string(), "base is -1.0; it must be above 0");
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn base(mut self, base: f64) -> Result<Sinusoid> {
-        self.base = checked("base", base, base > 0.0, "it is above 0")?;
+        self.base = checked("base", base, base > 0.0, "it must be above 0")?;
         self.slow_enough("base", base)
     }
 
     /// What frequencies are multiplied by; at most 32 in absolute value, and 1 without this.
+    ///
+    /// ```
+    /// use crossover_array::{Array, DType};
+    /// use crossover_embed::Sinusoid;
+    /// // Positions in degrees.
+    /// let circle = Sinusoid::new(2)?.scale(std::f64::consts::PI / 180.0)?;
+    /// let values = circle.encode(&Array::from([30i64, 90]), DType::F32)?.to_vec::<f32>()?;
+    /// assert_eq!((values[0], values[2]), (0.5, 1.0));
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn scale(mut self, scale: f64) -> Result<Sinusoid> {
-        self.scale = checked("scale", scale, scale.abs() <= FASTEST, "it lies between -32 and 32")?;
+        self.scale = checked("scale", scale, scale.abs() <= FASTEST, "it must lie between -32 and 32")?;
         self.slow_enough("scale", scale)
     }
 
     /// What is added to angles, in radians.
+    ///
+    /// ```
+    /// use crossover_array::{Array, DType};
+    /// use crossover_embed::Sinusoid;
+    /// // A quarter of a turn makes cosines of sines.
+    /// let turned = Sinusoid::new(2)?.phase(std::f64::consts::FRAC_PI_2)?;
+    /// let values = turned.encode(&Array::from([0i64, 1]), DType::F32)?.to_vec::<f32>()?;
+    /// assert_eq!((values[0], values[2]), (1.0, 1f64.cos() as f32));
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn phase(mut self, phase: f64) -> Result<Sinusoid> {
-        self.phase = checked("phase", phase, phase.abs() <= 1e6, "it lies between -10^6 and 10^6")?;
+        self.phase = checked("phase", phase, phase.abs() <= 1e6, "it must lie between -10^6 and 10^6")?;
         Ok(self)
     }
 
     /// What is added to positions.
+    ///
+    /// ```
+    /// use crossover_array::{Array, DType};
+    /// use crossover_embed::Sinusoid;
+    /// let encoding = Sinusoid::new(8)?;
+    /// let whole = encoding.encode(&Array::from([100i64, 101]), DType::F32)?;
+    /// // A part of a text that begins at its hundredth token.
+    /// let part = encoding.clone().offset(100).encode(&Array::arange(2), DType::F32)?;
+    /// assert_eq!(part.to_vec::<f32>()?, whole.to_vec::<f32>()?);
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn offset(mut self, offset: i64) -> Sinusoid {
         self.offset = offset;
         self
@@ -157,10 +218,17 @@ impl Sinusoid {
 
     /// What is subtracted from the number of frequencies in the exponent: 1 makes the last frequency `scale / base`, as some
     /// libraries have it; 0 without this.
+    ///
+    /// ```
+    /// use crossover_embed::Sinusoid;
+    /// assert_eq!(Sinusoid::new(4)?.frequencies(), [1.0, 0.01]);
+    /// assert_eq!(Sinusoid::new(4)?.shift(1.0)?.frequencies(), [1.0, 0.0001]);
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn shift(mut self, shift: f64) -> Result<Sinusoid> {
         let half = (self.dimensions / 2) as f64;
         self.shift =
-            checked("shift", shift, shift < half.max(1.0), "it is below half the number of columns")?;
+            checked("shift", shift, shift < half.max(1.0), "it must be below half the number of columns")?;
         self.slow_enough("shift", shift)
     }
 
@@ -181,11 +249,29 @@ impl Sinusoid {
     }
 
     /// Number of columns.
+    ///
+    /// ```
+    /// use crossover_embed::Sinusoid;
+    /// let odd = Sinusoid::new(5)?;
+    /// // Two pairs of columns, and one that is 0.
+    /// assert_eq!((odd.dimensions(), odd.frequencies().len()), (5, 2));
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn dimensions(&self) -> usize {
         self.dimensions
     }
 
     /// The frequencies in radians per position, rounded to `f64`.
+    ///
+    /// ```
+    /// use crossover_embed::Sinusoid;
+    /// let frequencies = Sinusoid::new(8)?.frequencies();
+    /// assert_eq!(frequencies, [1.0, 0.1, 0.01, 0.001]);
+    /// // Positions after which a pair of columns repeats: from 6 to 6283.
+    /// let periods: Vec<f64> = frequencies.iter().map(|f| (std::f64::consts::TAU / f).floor()).collect();
+    /// assert_eq!(periods, [6.0, 62.0, 628.0, 6283.0]);
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn frequencies(&self) -> Vec<f64> {
         (0..self.dimensions / 2).map(|i| self.frequency(i).high).collect()
     }
@@ -323,5 +409,5 @@ fn checked(setting: &'static str, value: f64, holds: bool, wanted: &'static str)
     if value.is_finite() && holds {
         return Ok(value);
     }
-    Err(Error::Config { setting, given: value.to_string(), wanted })
+    Err(Error::Config { setting, given: format!("{value:?}"), wanted })
 }

@@ -26,6 +26,24 @@ use crate::{
 };
 
 /// What a table has been used for.
+///
+/// ```
+/// use crossover_array::Array;
+/// use crossover_embed::{Table, TableStats};
+/// # let path = std::env::temp_dir().join(format!("crossover-table-stats-{}", std::process::id()));
+/// Table::write(&path, [Array::zeros::<f32>([1000, 16])])?;
+/// // SAFETY: nobody else knows this file.
+/// let table = unsafe { Table::open(&path, 0) }?;
+/// let tokens = Array::from([5i64, 6, 7, 8]);
+/// table.lookup(&tokens)?;
+/// table.lookup(&tokens)?;
+/// // The first row had its block verified, which all of them lie in.
+/// let stats = table.stats();
+/// assert_eq!(stats, TableStats { hits: 7, misses: 1, verified: 1, ..stats });
+/// assert_eq!(stats.hit_rate(), 0.875);
+/// # std::fs::remove_file(&path).ok();
+/// # Ok::<(), crossover_embed::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TableStats {
     /// Rows that needed nothing but a copy: on a GPU those in its cache, on a CPU those of blocks that were verified before.
@@ -107,6 +125,18 @@ impl Table {
     }
 
     /// Dtype of the elements.
+    ///
+    /// ```
+    /// use crossover_array::{Array, DType};
+    /// use crossover_embed::Table;
+    /// # let path = std::env::temp_dir().join(format!("crossover-table-dtype-{}", std::process::id()));
+    /// Table::write(&path, [Array::ones::<f32>([8, 4]).astype(DType::BF16)])?;
+    /// // SAFETY: nobody else knows this file.
+    /// let table = unsafe { Table::open(&path, 0) }?;
+    /// assert_eq!((table.dtype(), table.rows(), table.columns()), (DType::BF16, 8, 4));
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn dtype(&self) -> DType {
         self.header.dtype
     }
@@ -120,6 +150,22 @@ impl Table {
     }
 
     /// Verifies all blocks that nobody has touched yet.
+    ///
+    /// ```
+    /// use crossover_array::Array;
+    /// use crossover_embed::Table;
+    /// # let path = std::env::temp_dir().join(format!("crossover-table-verify-{}", std::process::id()));
+    /// Table::write(&path, [Array::ones::<f32>([8, 4])])?;
+    /// let mut bytes = std::fs::read(&path)?;
+    /// bytes[20] ^= 4; // a bit that a disk has lost
+    /// std::fs::write(&path, bytes)?;
+    /// // SAFETY: nobody else knows this file.
+    /// let table = unsafe { Table::open(&path, 0) }?;
+    /// let error = table.verify().unwrap_err();
+    /// assert!(error.to_string().contains("rows 0 to 7 have checksum"));
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn verify(&self) -> Result<()> {
         (0..self.header.blocks()).try_for_each(|block| self.check(block).map(drop))
     }

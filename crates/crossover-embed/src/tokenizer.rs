@@ -22,6 +22,17 @@ use crate::{Error, Result};
 pub(crate) const FILE: &str = "tokenizer.json";
 
 /// How texts of a batch are made equally long.
+///
+/// ```
+/// use crossover_embed::{Padding, Tokenizer};
+/// let texts = ["the cat", "the cat sat on the mat"];
+/// let tokenizer = Tokenizer::train(&texts, 300, &["<pad>"])?;
+/// let longest = tokenizer.clone().padding(Padding::Longest, "<pad>")?.encode_batch(&texts)?;
+/// assert_eq!(longest.tokens.shape()[1], tokenizer.encode(texts[1])?.len());
+/// let fixed = tokenizer.padding(Padding::To(32), "<pad>")?.encode_batch(&texts)?;
+/// assert_eq!(fixed.tokens.shape().dims(), [2, 32]);
+/// # Ok::<(), crossover_embed::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Padding {
@@ -32,6 +43,17 @@ pub enum Padding {
 }
 
 /// Tokens of several texts.
+///
+/// ```
+/// use crossover_embed::{Padding, Tokenizer};
+/// let texts = ["no", "no no no"];
+/// let tokenizer = Tokenizer::train(&texts, 300, &["<pad>"])?.padding(Padding::Longest, "<pad>")?;
+/// let batch = tokenizer.encode_batch(&texts)?;
+/// // The first text is padded at its end with token 0, and the mask says where.
+/// assert_eq!(batch.mask.to_vec::<bool>()?, [true, false, false, true, true, true]);
+/// assert_eq!(batch.tokens.index(0).to_vec::<i64>()?[1..], [0, 0]);
+/// # Ok::<(), crossover_embed::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Tokens {
     /// `[texts, length]`, `i64`.
@@ -73,6 +95,18 @@ impl Tokenizer {
     }
 
     /// The tokenizer of a file, or of the file `tokenizer.json` in a folder.
+    ///
+    /// ```
+    /// use crossover_embed::Tokenizer;
+    /// # let folder = std::env::temp_dir().join(format!("crossover-tokenizer-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder)?;
+    /// let tokenizer = Tokenizer::train(&["the cat sat on the mat"], 300, &["<pad>", "<end>"])?;
+    /// tokenizer.save(folder.join("tokenizer.json"))?;
+    /// let again = Tokenizer::load(&folder)?; // or the file itself
+    /// assert_eq!(again.encode("the mat")?, tokenizer.encode("the mat")?);
+    /// # std::fs::remove_dir_all(&folder).ok();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn load(path: impl AsRef<Path>) -> Result<Tokenizer> {
         let path = path.as_ref();
         let file = if path.is_dir() { path.join(FILE) } else { path.to_path_buf() };
@@ -86,17 +120,47 @@ impl Tokenizer {
     }
 
     /// The tokenizer that a text describes.
+    ///
+    /// ```
+    /// use crossover_embed::Tokenizer;
+    /// let words = r#"{
+    ///     "model": { "type": "WordLevel", "vocab": { "yes": 0, "no": 1, "<unk>": 2 }, "unk_token": "<unk>" },
+    ///     "pre_tokenizer": { "type": "Whitespace" }
+    /// }"#;
+    /// let tokenizer = Tokenizer::from_json(words)?;
+    /// assert_eq!(tokenizer.encode("no no perhaps yes")?, [1, 1, 2, 0]);
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn from_json(text: &str) -> Result<Tokenizer> {
         let inner = tokenizers::Tokenizer::from_bytes(text).map_err(refused("read a description"))?;
         Ok(Tokenizer::new(inner))
     }
 
     /// The text that describes this tokenizer.
+    ///
+    /// ```
+    /// use crossover_embed::Tokenizer;
+    /// let tokenizer = Tokenizer::train(&["the cat sat on the mat"], 300, &["<pad>", "<end>"])?;
+    /// let text = tokenizer.to_json()?;
+    /// assert!(text.contains("\"<end>\""));
+    /// assert_eq!(Tokenizer::from_json(&text)?.vocabulary(), tokenizer.vocabulary());
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn to_json(&self) -> Result<String> {
         self.inner.to_string(true).map_err(refused("write a description"))
     }
 
     /// Saves the description to a file.
+    ///
+    /// ```
+    /// use crossover_embed::Tokenizer;
+    /// # let path = std::env::temp_dir().join(format!("crossover-tokenizer-{}.json", std::process::id()));
+    /// let tokenizer = Tokenizer::train(&["the cat sat on the mat"], 300, &["<pad>", "<end>"])?;
+    /// tokenizer.save(&path)?;
+    /// assert_eq!(Tokenizer::load(&path)?.to_json()?, tokenizer.to_json()?);
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let (path, text) = (path.as_ref(), self.to_json()?);
         crossover_io::replace(path, |file| std::io::Write::write_all(file, text.as_bytes()))
@@ -108,7 +172,7 @@ impl Tokenizer {
     pub fn train(texts: &[impl AsRef<str>], vocabulary: usize, special: &[&str]) -> Result<Tokenizer> {
         let least = 256 + special.len();
         if vocabulary < least {
-            let wanted = "it has room for the 256 bytes and the special tokens";
+            let wanted = "it must have room for the 256 bytes and the special tokens";
             return Err(Error::Config { setting: "vocabulary", given: vocabulary.to_string(), wanted });
         }
         let mut inner = tokenizers::Tokenizer::new(BPE::default());
@@ -134,7 +198,7 @@ impl Tokenizer {
         let pad_id = self.inner.token_to_id(token).ok_or_else(|| Error::Config {
             setting: "padding token",
             given: format!("{token:?}"),
-            wanted: "it is a token of the vocabulary",
+            wanted: "it must be a token of the vocabulary",
         })?;
         let strategy = match padding {
             Padding::Longest => PaddingStrategy::BatchLongest,
@@ -151,6 +215,17 @@ impl Tokenizer {
     }
 
     /// Keeps at most so many tokens of a text, special ones included.
+    ///
+    /// ```
+    /// use crossover_embed::Tokenizer;
+    /// let text = "a long sentence";
+    /// let tokenizer = Tokenizer::train(&[text], 256, &[])?; // bytes alone
+    /// let short = tokenizer.clone().truncation(6)?;
+    /// assert_eq!((tokenizer.encode(text)?.len(), short.encode(text)?.len()), (15, 6));
+    /// assert_eq!(short.decode(&short.encode(text)?)?, "a long");
+    /// assert_eq!(short.whole().encode(text)?.len(), 15);
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn truncation(mut self, length: usize) -> Result<Tokenizer> {
         let params = TruncationParams { max_length: length, ..TruncationParams::default() };
         self.inner.with_truncation(Some(params)).map_err(|error| Error::Tokenizer {
@@ -161,6 +236,14 @@ impl Tokenizer {
     }
 
     /// Neither pads nor truncates.
+    ///
+    /// ```
+    /// use crossover_embed::{Padding, Tokenizer};
+    /// let tokenizer = Tokenizer::train(&["abc"], 257, &["<pad>"])?.padding(Padding::To(8), "<pad>")?;
+    /// assert_eq!(tokenizer.encode_batch(&["abc"])?.tokens.shape()[1], 8);
+    /// assert_eq!(tokenizer.whole().encode_batch(&["abc"])?.tokens.shape()[1], 3);
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn whole(mut self) -> Tokenizer {
         self.inner.with_padding(None);
         // Taking a limit away cannot fail: only one that leaves no room for special tokens does.
@@ -169,6 +252,16 @@ impl Tokenizer {
     }
 
     /// Tokens are below this.
+    ///
+    /// ```
+    /// use crossover_embed::{EmbedConfig, Embedder, Tokenizer};
+    /// let tokenizer = Tokenizer::train(&["abc"], 300, &["<pad>"])?;
+    /// // The special token and 256 bytes: no pair occurs twice.
+    /// assert_eq!(tokenizer.vocabulary(), 257);
+    /// let embedder = Embedder::new(EmbedConfig::new(tokenizer.vocabulary(), 16))?;
+    /// # assert_eq!(embedder.table().shape()[0], 257);
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn vocabulary(&self) -> usize {
         self.vocabulary
     }
@@ -179,11 +272,28 @@ impl Tokenizer {
     }
 
     /// The token of a number, as the vocabulary spells it.
+    ///
+    /// ```
+    /// use crossover_embed::Tokenizer;
+    /// let tokenizer = Tokenizer::train(&["the cat sat on the mat"], 300, &["<pad>", "<end>"])?;
+    /// assert_eq!(tokenizer.token(1).as_deref(), Some("<end>"));
+    /// assert_eq!(tokenizer.token(-1), None);
+    /// let parts: Option<Vec<String>> = tokenizer.encode("the cat")?.into_iter().map(|id| tokenizer.token(id)).collect();
+    /// assert_eq!(parts.map(|parts| parts.concat()).as_deref(), Some("theĠcat")); // Ġ stands for a space
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn token(&self, id: i64) -> Option<String> {
         self.inner.id_to_token(u32::try_from(id).ok()?)
     }
 
     /// The special tokens and their numbers, in order of these.
+    ///
+    /// ```
+    /// use crossover_embed::Tokenizer;
+    /// let tokenizer = Tokenizer::train(&["the cat sat on the mat"], 300, &["<pad>", "<end>"])?;
+    /// assert_eq!(tokenizer.special(), [("<pad>".to_owned(), 0), ("<end>".to_owned(), 1)]);
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn special(&self) -> Vec<(String, i64)> {
         let added = self.inner.get_added_tokens_decoder();
         let special = added.into_iter().filter(|(_, token)| token.special);
@@ -224,6 +334,15 @@ impl Tokenizer {
     }
 
     /// As [`decode`](Tokenizer::decode), with special tokens spelled out.
+    ///
+    /// ```
+    /// use crossover_embed::Tokenizer;
+    /// let tokenizer = Tokenizer::train(&["the cat sat on the mat"], 300, &["<pad>", "<end>"])?;
+    /// let tokens = tokenizer.encode("the cat<end>")?;
+    /// assert_eq!(tokenizer.decode(&tokens)?, "the cat");
+    /// assert_eq!(tokenizer.decode_all(&tokens)?, "the cat<end>");
+    /// # Ok::<(), crossover_embed::Error>(())
+    /// ```
     pub fn decode_all(&self, tokens: &[i64]) -> Result<String> {
         self.text(tokens, false)
     }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crossover_array::{Array, DType, bf16, f16, s};
-use crossover_embed::{Layout, Rotary, Sinusoid};
+use crossover_embed::{EmbedConfig, Layout, Rotary, Sinusoid};
 
 /// Width, base, scale, phase, position, frequency, and the bits of sine and cosine as correctly rounded `f32`.
 type Case = (usize, f64, f64, f64, i64, usize, u32, u32);
@@ -163,6 +163,8 @@ fn frequencies_follow_base_scale_and_shift() {
     assert!(Sinusoid::new(8).unwrap().shift(4.0).is_err());
     assert!(Sinusoid::new(8).unwrap().base(0.0).unwrap_err().to_string().starts_with("base is 0"));
     assert!(Sinusoid::new(0).is_err());
+    let error = Sinusoid::new(8).unwrap().scale(f64::MAX).unwrap_err();
+    assert_eq!(error.to_string(), "scale is 1.7976931348623157e308; it must lie between -32 and 32");
     // Frequencies that grow: their angles would end anywhere.
     let error = Sinusoid::new(128).unwrap().base(1e-12).unwrap_err();
     assert_eq!(error.to_string(), "base is 1e-12; no frequency may exceed 32 radians per position");
@@ -170,6 +172,11 @@ fn frequencies_follow_base_scale_and_shift() {
     assert!(Sinusoid::new(8).unwrap().base(0.5).unwrap().shift(3.9).is_err());
     let growing = Sinusoid::new(8).unwrap().base(0.5).unwrap().frequencies();
     assert!((growing[3] - 2f64.powf(0.75)).abs() < 1e-15, "{growing:?}");
+    let mut config = EmbedConfig::new(10, 8);
+    (config.base, config.scale) = (1e-3, 0.01);
+    assert!((config.sinusoid().unwrap().frequencies()[3] - 0.01 * 1e-3f64.powf(-0.75)).abs() < 1e-14);
+    config.scale = 1.0;
+    assert!(config.sinusoid().is_err());
     let error = Sinusoid::new(8).unwrap().encode(&Array::arange(3), DType::I32).unwrap_err();
     assert!(error.to_string().contains("i32 cannot hold sines"), "{error}");
 }

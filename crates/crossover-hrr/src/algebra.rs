@@ -56,6 +56,17 @@ impl Space {
     }
 
     /// [`bind`](Space::bind), then [`normalise`](Space::normalise), in one kernel.
+    ///
+    /// ```
+    /// use crossover_hrr::{Model, Space};
+    /// let space = Space::new(Model::Hrr, 256)?;
+    /// let (a, b) = (space.named("a")?, space.named("b")?);
+    /// let bound = space.bind_normalised(&a, &b)?;
+    /// // The direction is that of the binding, and the length 1.
+    /// assert!(space.similarity(&bound, &space.bind(&a, &b)?)?.item::<f32>()? > 0.9999);
+    /// assert!((bound.square().sum(()).item::<f32>()? - 1.0).abs() < 1e-5);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn bind_normalised(&self, a: &Array, b: &Array) -> Result<Array> {
         self.pair("bind_normalised", a, b)?;
         match self.model() {

@@ -5,6 +5,17 @@ use crossover_array::{Array, DType};
 use crate::{Error, Model, Result, Space, kernel, ranked};
 
 /// An item that resembles a query.
+///
+/// ```
+/// use crossover_hrr::{Match, Model, Space};
+/// let space = Space::new(Model::Map, 256)?;
+/// let items = space.named_all(&["red", "green", "blue"])?;
+/// // A third of the signs of "blue" turned over leaves a third of the similarity: 172 - 84 of 256.
+/// let noise: Vec<f32> = (0..256).map(|i| if i % 3 == 2 && i < 252 { -1.0 } else { 1.0 }).collect();
+/// let noisy = space.named("blue")? * crossover_array::Array::from(noise);
+/// assert_eq!(space.cleanup(&noisy, &items, 0.2)?, [Some(Match { index: 2, similarity: 0.34375 })]);
+/// # Ok::<(), crossover_hrr::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Match {
     /// Row of the item.

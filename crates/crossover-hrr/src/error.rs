@@ -86,8 +86,8 @@ pub enum Error {
         /// Pairs that are stored.
         pairs: usize,
     },
-    /// A name that a memory does not hold.
-    #[error("no item is named {name:?}; the memory holds {items} items")]
+    /// A name that a memory does not hold, or a state.
+    #[error("no item is named {name:?}; there are {items} items")]
     Unknown {
         /// The name that was asked for.
         name: String,

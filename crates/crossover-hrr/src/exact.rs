@@ -17,6 +17,15 @@ pub(crate) fn tolerance(dtype: DType) -> f64 {
 }
 
 /// A place where a vector has no inverse.
+///
+/// ```
+/// use crossover_array::Array;
+/// use crossover_hrr::{Model, Space, ZeroBin};
+/// let space = Space::new(Model::Hlb, 3)?;
+/// let keys = Array::from([[1.0f32, 2.0, 4.0], [1.0, -1.0, 0.0]]);
+/// assert_eq!(space.inverse_exact(&keys)?.zeros, [ZeroBin { row: 1, bin: 2 }]);
+/// # Ok::<(), crossover_hrr::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZeroBin {
     /// The vector, counted over the leading axes.
@@ -26,6 +35,17 @@ pub struct ZeroBin {
 }
 
 /// An exact result, and where it is not.
+///
+/// ```
+/// use crossover_array::Array;
+/// use crossover_hrr::{Model, Space};
+/// let space = Space::new(Model::Hlb, 4)?;
+/// let exact = space.inverse_exact(&Array::from([2.0f32, -0.5, 1.0, 0.0]))?;
+/// // What cannot be undone is 0 and is listed; noise on the second element would be doubled.
+/// assert_eq!(exact.array.to_vec::<f32>()?, [0.5, -2.0, 1.0, 0.0]);
+/// assert_eq!((exact.zeros.len(), exact.zeros[0].bin, exact.gain), (1, 3, 2.0));
+/// # Ok::<(), crossover_hrr::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Exact {
     /// The inverse, or what was unbound. Zero where there is no inverse.
@@ -71,6 +91,19 @@ impl Space {
     }
 
     /// What was bound with `key`, without the noise of the approximate inverse, and the places where it cannot be known.
+    ///
+    /// ```
+    /// use crossover_array::Array;
+    /// use crossover_hrr::{Model, Space};
+    /// let space = Space::new(Model::Hrr, 512)?;
+    /// let (key, x) = (space.named("key")?, space.named("x")?);
+    /// let bound = space.bind(&key, &x)?;
+    /// let alike = |found: &Array| -> crossover_hrr::Result<f32> { Ok(space.similarity(found, &x)?.item()?) };
+    /// // What the involution only approximates is undone here.
+    /// assert!(alike(&space.unbind(&bound, &key)?)? < 0.9);
+    /// assert!(alike(&space.unbind_exact(&bound, &key)?.array)? > 0.999);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn unbind_exact(&self, bound: &Array, key: &Array) -> Result<Exact> {
         self.check("unbind_exact", bound)?;
         let inverse = self.inverse_exact(key)?;

@@ -40,6 +40,11 @@ impl Model {
     pub const ALL: [Model; 5] = [Model::Hrr, Model::Fhrr, Model::Map, Model::Bsc, Model::Hlb];
 
     /// The name, as it is parsed and printed.
+    ///
+    /// ```
+    /// use crossover_hrr::Model;
+    /// assert_eq!(Model::ALL.map(Model::name), ["hrr", "fhrr", "map", "bsc", "hlb"]);
+    /// ```
     pub fn name(self) -> &'static str {
         match self {
             Model::Hrr => "hrr",
@@ -51,6 +56,14 @@ impl Model {
     }
 
     /// The dtype that vectors have unless another one is asked for.
+    ///
+    /// ```
+    /// use crossover_array::DType;
+    /// use crossover_hrr::{Model, Space};
+    /// assert_eq!(Model::Bsc.default_dtype(), DType::Bool);
+    /// assert_eq!(Space::new(Model::Fhrr, 64)?.dtype(), Model::Fhrr.default_dtype());
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn default_dtype(self) -> DType {
         match self {
             Model::Fhrr => DType::C64,
@@ -60,6 +73,17 @@ impl Model {
     }
 
     /// The dtypes that vectors can have. Complex numbers in `bf16` are their parts in a row; bits are bits.
+    ///
+    /// ```
+    /// use crossover_array::DType;
+    /// use crossover_hrr::{Model, Space};
+    /// // The models whose vectors can have 16 bits.
+    /// let short: Vec<Model> = Model::ALL.into_iter().filter(|model| model.dtypes().contains(&DType::BF16)).collect();
+    /// assert_eq!(short, [Model::Hrr, Model::Fhrr, Model::Map, Model::Hlb]);
+    /// let error = Space::new(Model::Hrr, 64)?.with_dtype(DType::I32).unwrap_err();
+    /// assert_eq!(error.to_string(), "space: vectors of hrr cannot be i32; there are f32, f64, bf16");
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn dtypes(self) -> &'static [DType] {
         match self {
             Model::Fhrr => &[DType::C64, DType::C128, DType::BF16],

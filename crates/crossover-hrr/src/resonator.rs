@@ -8,6 +8,21 @@ use crossover_array::{Array, DType};
 use crate::{Error, Model, Result, Space};
 
 /// What a resonator found.
+///
+/// ```
+/// use crossover_array::Key;
+/// use crossover_hrr::{Model, Space};
+/// let space = Space::new(Model::Fhrr, 500)?;
+/// let (colours, shapes) = (space.random(&Key::new(1), 5), space.random(&Key::new(2), 5));
+/// let bound = space.bind(&colours.index(3), &shapes.index(0))?;
+/// let found = &space.factor(&bound, &[&colours, &shapes], 50)?[0];
+/// assert_eq!((found.is_found, found.indices.as_slice()), (true, &[3, 0][..]));
+/// assert!(found.similarity > 0.999 && found.rounds <= 50);
+/// // A vector that is no product of theirs: the rounds ran out.
+/// let other = &space.factor(&space.named("other")?, &[&colours, &shapes], 10)?[0];
+/// assert_eq!((other.is_found, other.rounds), (false, 10));
+/// # Ok::<(), crossover_hrr::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Factors {
     /// For each codebook, the row that was found.

@@ -77,17 +77,44 @@ impl Space {
     }
 
     /// The same with another seed: names give other vectors.
+    ///
+    /// ```
+    /// use crossover_hrr::{Model, Space};
+    /// let (one, other) = (Space::new(Model::Hrr, 1024)?, Space::new(Model::Hrr, 1024)?.with_seed(7));
+    /// assert_eq!((one.seed(), other.seed()), (0, 7));
+    /// // The same name, unrelated vectors.
+    /// assert!(one.similarity(&one.named("cat")?, &other.named("cat")?)?.item::<f32>()?.abs() < 0.2);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn with_seed(mut self, seed: u64) -> Space {
         self.seed = seed;
         self
     }
 
     /// The model.
+    ///
+    /// ```
+    /// use crossover_array::DType;
+    /// use crossover_hrr::{Model, Space};
+    /// let space = Space::new(Model::Hlb, 300)?.with_dtype(DType::F64)?.with_seed(1);
+    /// assert_eq!((space.model(), space.d(), space.dtype(), space.seed()), (Model::Hlb, 300, DType::F64, 1));
+    /// assert_eq!(space.to_string(), "hlb of 300 f64, seed 1");
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn model(&self) -> Model {
         self.model
     }
 
     /// Elements of a vector.
+    ///
+    /// ```
+    /// use crossover_hrr::{Model, Space};
+    /// let space = Space::new(Model::Map, 300)?;
+    /// assert_eq!(space.d(), 300);
+    /// let error = Space::new(Model::Map, 0).unwrap_err();
+    /// assert_eq!(error.to_string(), "space: 0 elements; there can be 1 to 16,777,216");
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn d(&self) -> usize {
         self.d
     }
@@ -112,11 +139,27 @@ impl Space {
     }
 
     /// Dtype of the elements.
+    ///
+    /// ```
+    /// use crossover_hrr::{Model, Space};
+    /// let space = Space::new(Model::Fhrr, 16)?;
+    /// assert_eq!(space.named("x")?.dtype(), space.dtype());
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
     /// The seed of names.
+    ///
+    /// ```
+    /// use crossover_hrr::{Model, Space};
+    /// let space = Space::new(Model::Hrr, 16)?.with_seed(42);
+    /// // Enough to have the same vectors elsewhere.
+    /// let again = Space::new(space.model(), space.d())?.with_seed(space.seed());
+    /// assert_eq!(again.named("x")?.to_vec::<f32>()?, space.named("x")?.to_vec::<f32>()?);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn seed(&self) -> u64 {
         self.seed
     }
@@ -150,6 +193,15 @@ impl Space {
     }
 
     /// The vectors of names, one per row.
+    ///
+    /// ```
+    /// use crossover_hrr::{Model, Space};
+    /// let space = Space::new(Model::Bsc, 64)?;
+    /// let rows = space.named_all(&["a", "b", "c"])?;
+    /// assert_eq!(rows.shape().dims(), [3, 64]);
+    /// assert_eq!(rows.index(1).to_vec::<bool>()?, space.named("b")?.to_vec::<bool>()?);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn named_all<S: AsRef<str>>(&self, names: &[S]) -> Result<Array> {
         let mut parts = Vec::new();
         for some in names.chunks(TOGETHER) {

@@ -13,6 +13,19 @@ use crate::{
 const KIND: &str = "state";
 
 /// A plain value of a [`State`].
+///
+/// ```
+/// use crossover_hrr::{State, Value};
+/// let mut state = State::new();
+/// state.set_value("step", 12);
+/// state.set_value("rate", 0.5);
+/// state.set_value("name", "first run");
+/// assert_eq!(state.value("rate"), Some(&Value::Float(0.5)));
+/// match state.value("name") {
+///     Some(Value::Text(name)) => assert_eq!(name, "first run"),
+///     other => panic!("{other:?}"),
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 #[non_exhaustive]
@@ -92,6 +105,16 @@ impl State {
     }
 
     /// An array.
+    ///
+    /// ```
+    /// use crossover_array::Array;
+    /// use crossover_hrr::State;
+    /// let mut state = State::new();
+    /// state.set("weights", Array::arange(3));
+    /// assert_eq!(state.get("weights")?.size(), 3);
+    /// assert_eq!(state.get("bias").unwrap_err().to_string(), "no item is named \"bias\"; there are 1 items");
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn get(&self, name: &str) -> Result<&Array> {
         let unknown = || Error::Unknown { name: name.to_string(), items: self.arrays.len() };
         self.arrays.get(name).ok_or_else(unknown)
@@ -103,16 +126,49 @@ impl State {
     }
 
     /// The arrays.
+    ///
+    /// ```
+    /// use crossover_array::Array;
+    /// use crossover_hrr::State;
+    /// let mut state = State::new();
+    /// state.set("weights", Array::ones::<f32>([3, 4]));
+    /// state.set("bias", Array::zeros::<f32>([4]));
+    /// state.set_value("step", 12);
+    /// // In the order of their names; values are not among them.
+    /// let sizes: Vec<(&str, usize)> = state.arrays().iter().map(|(name, array)| (name.as_str(), array.size())).collect();
+    /// assert_eq!(sizes, [("bias", 4), ("weights", 12)]);
+    /// ```
     pub fn arrays(&self) -> &BTreeMap<String, Array> {
         &self.arrays
     }
 
     /// The values.
+    ///
+    /// ```
+    /// use crossover_hrr::{State, Value};
+    /// let mut state = State::new();
+    /// state.set_value("step", 12);
+    /// state.set_value("done", false);
+    /// let all: Vec<(&str, &Value)> = state.values().iter().map(|(name, value)| (name.as_str(), value)).collect();
+    /// assert_eq!(all, [("done", &Value::Bool(false)), ("step", &Value::Int(12))]);
+    /// ```
     pub fn values(&self) -> &BTreeMap<String, Value> {
         &self.values
     }
 
     /// The same with all arrays on a device; those that are there already do not move.
+    ///
+    /// ```
+    /// use crossover_array::{Array, Device};
+    /// use crossover_hrr::{State, Value};
+    /// let mut state = State::new();
+    /// state.set("weights", Array::arange(3));
+    /// state.set_value("step", 12);
+    /// let there = state.to_device(Device::Cpu)?;
+    /// assert_eq!(there.get("weights")?.to_vec::<i64>()?, [0, 1, 2]);
+    /// assert_eq!(there.value("step"), Some(&Value::Int(12)));
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn to_device(&self, device: Device) -> Result<State> {
         let moved = self.arrays.iter().map(|(name, array)| Ok((name.clone(), array.to_device(device)?)));
         Ok(State { arrays: moved.collect::<Result<_>>()?, values: self.values.clone() })
@@ -195,6 +251,20 @@ impl State {
     }
 
     /// Looks at every byte of a saved state.
+    ///
+    /// ```
+    /// use crossover_array::Array;
+    /// use crossover_hrr::State;
+    /// # let folder = std::env::temp_dir().join(format!("crossover-hrr-state-verify-{}", std::process::id()));
+    /// let mut state = State::new();
+    /// state.set("weights", Array::linspace(0.0, 1.0, 1000));
+    /// state.save(&folder)?;
+    /// let report = State::verify(&folder)?;
+    /// // Two operations: the store was made, and the state saved.
+    /// assert!(report.is_intact() && report.operations == 2 && report.bytes > 8_000);
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn verify(folder: impl AsRef<Path>) -> Result<Report> {
         Store::verify_folder(folder)
     }

@@ -22,6 +22,18 @@ impl Space {
     }
 
     /// What stands at a place of a [sequence](Space::sequence), with the noise of the other places.
+    ///
+    /// ```
+    /// use crossover_hrr::{Model, Space};
+    /// let space = Space::new(Model::Hrr, 2048)?;
+    /// let letters = space.named_all(&["c", "a", "t"])?;
+    /// let cat = space.sequence(&letters)?;
+    /// for place in 0..3 {
+    ///     let letter = space.cleanup(&space.sequence_item(&cat, place)?, &letters, 0.3)?[0];
+    ///     assert_eq!(letter.map(|found| found.index), Some(place));
+    /// }
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn sequence_item(&self, sequence: &Array, place: usize) -> Result<Array> {
         let times = i64::try_from(place)
             .map_err(|_| Error::value("sequence_item", format!("{place} is no place of a sequence")))?;

@@ -23,6 +23,13 @@ impl Lattice {
     }
 
     /// [`distance`](Lattice::distance) of many pairs.
+    ///
+    /// ```
+    /// use crossover_lattice::Lattice;
+    /// let grid = Lattice::new([100, 100])?;
+    /// assert_eq!(grid.distances(&[(0, 99), (0, 9_999), (5, 5)])?, [99, 198, 0]);
+    /// # Ok::<(), crossover_lattice::Error>(())
+    /// ```
     pub fn distances(&self, pairs: &[(usize, usize)]) -> Result<Vec<usize>> {
         many(pairs, 4096, |&(from, to)| self.distance(from, to))
     }
@@ -43,6 +50,19 @@ impl Lattice {
 
 impl Search<'_> {
     /// [`path`](Search::path) of many pairs.
+    ///
+    /// ```
+    /// use crossover_lattice::{Lattice, Obstacles};
+    /// let grid = Lattice::new([2, 3])?;
+    /// let mut wall = Obstacles::none(&grid);
+    /// wall.block(1)?;
+    /// wall.block(4)?;
+    /// // The wall cuts the grid in two: one pair lies on the same side, one does not.
+    /// let routes = grid.search().obstacles(&wall).paths(&[(0, 3), (0, 2)])?;
+    /// assert_eq!(routes[0].as_ref().map(|route| route.cost), Some(1.0));
+    /// assert_eq!(routes[1], None);
+    /// # Ok::<(), crossover_lattice::Error>(())
+    /// ```
     pub fn paths(&self, pairs: &[(usize, usize)]) -> Result<Vec<Option<Route>>> {
         many(pairs, MANY, |&(from, to)| self.path(from, to))
     }

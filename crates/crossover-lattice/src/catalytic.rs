@@ -21,6 +21,18 @@ enum Done {
 }
 
 /// That borrowed memory came back as it was.
+///
+/// ```
+/// use crossover_lattice::Scratch;
+/// let mut full = [7u8; 64];
+/// let mut scratch = Scratch::borrow(&mut full);
+/// scratch.add(0..16, 32)?;
+/// scratch.write(48..50)?.fill(0);
+/// let proof = scratch.finish()?;
+/// // Two operations on 64 bytes, of which only the two that were written had to be kept.
+/// assert_eq!((proof.bytes, proof.operations, proof.saved), (64, 2, 2));
+/// # Ok::<(), crossover_lattice::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proof {
     /// Hash of the memory before and after (XXH3, 128 bits).
@@ -75,6 +87,18 @@ impl<'a> Scratch<'a> {
     }
 
     /// `to += from` byte by byte, modulo 256.
+    ///
+    /// ```
+    /// use crossover_lattice::Scratch;
+    /// let mut memory = [1u8, 2, 250, 10];
+    /// let mut scratch = Scratch::borrow(&mut memory);
+    /// scratch.add(2..4, 0)?;
+    /// scratch.add(2..3, 3)?;
+    /// assert_eq!(scratch.bytes(), [1, 2, 7, 12]); // 250 + 1 + 12 = 256 + 7
+    /// drop(scratch); // undoes it, as `finish` does, and proves nothing
+    /// assert_eq!(memory, [1, 2, 250, 10]);
+    /// # Ok::<(), crossover_lattice::Error>(())
+    /// ```
     pub fn add(&mut self, to: Range<usize>, from: usize) -> Result<()> {
         self.apart("add", &to, from)?;
         self.act(Done::Add { to: to.start, from, length: to.len() });
@@ -82,6 +106,17 @@ impl<'a> Scratch<'a> {
     }
 
     /// Exchanges a range with an equally long one that starts at `other`.
+    ///
+    /// ```
+    /// use crossover_lattice::Scratch;
+    /// let mut memory = *b"left right";
+    /// let mut scratch = Scratch::borrow(&mut memory);
+    /// scratch.swap(0..4, 5)?;
+    /// assert_eq!(scratch.bytes(), b"righ leftt");
+    /// let error = scratch.swap(0..4, 3).unwrap_err();
+    /// assert_eq!(error.to_string(), "swap: bytes 0..4 and 3..7 overlap");
+    /// # Ok::<(), crossover_lattice::Error>(())
+    /// ```
     pub fn swap(&mut self, range: Range<usize>, other: usize) -> Result<()> {
         self.apart("swap", &range, other)?;
         self.act(Done::Swap { a: range.start, b: other, length: range.len() });

@@ -1,6 +1,21 @@
 //! What can be wrong with a question about a lattice.
 
 /// An error of a lattice, a search or a transform.
+///
+/// ```
+/// use crossover_lattice::{Error, Lattice, Obstacles};
+/// let grid = Lattice::new([4, 4])?;
+/// let mut obstacles = Obstacles::none(&grid);
+/// obstacles.block(5)?;
+/// let search = grid.search().obstacles(&obstacles);
+/// match search.path(5, 0) {
+///     Err(Error::Blocked { vertex }) => assert_eq!(grid.coordinates(vertex)?, [1, 1]),
+///     found => panic!("{found:?}"),
+/// }
+/// let error = search.path(0, 16).unwrap_err();
+/// assert_eq!(error.to_string(), "vertex 16 is out of range for a lattice of 16 vertices");
+/// # Ok::<(), crossover_lattice::Error>(())
+/// ```
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -22,6 +22,20 @@ const GRAIN: usize = 1024;
 pub(crate) const FEW: usize = 8;
 
 /// The distance of every vertex from the nearest source; made by [`Lattice::distance_field`].
+///
+/// ```
+/// use crossover_lattice::{Lattice, Obstacles, UNREACHED};
+/// let hall = Lattice::new([2, 4])?;
+/// let wall = Obstacles::from_mask(&hall, &[false, false, true, false, false, false, true, false])?;
+/// let field = hall.distance_field(&[0], Some(&wall))?;
+/// assert_eq!((field.get(5), field.get(3)), (Some(2), None)); // vertex 3 lies behind the wall
+/// assert_eq!((field.reached(), field.farthest()), (4, 2));
+/// assert_eq!(field.as_slice()[3], UNREACHED);
+/// let array = field.into_array(); // for what arrays are good at
+/// assert_eq!(array.shape().dims(), [2, 4]);
+/// assert_eq!(array.less(2u32).count_nonzero(()).item::<i64>()?, 3);
+/// # Ok::<(), crossover_lattice::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
     sizes: Vec<usize>,

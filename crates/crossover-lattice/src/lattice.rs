@@ -13,6 +13,8 @@ use crate::{Error, Result, Search, steps::Steps};
 /// assert_eq!(ring.shortest_path(1, 9)?, [1, 0, 9]);
 /// let cube = Lattice::cube(4, 10)?;
 /// assert_eq!((cube.len(), cube.edges(), cube.diameter()), (10_000, 36_000, 36));
+/// let torus = Lattice::new([6, 8])?.periodic();
+/// assert_eq!((torus.sizes(), torus.dimensions(), torus.is_periodic()), (&[6, 8][..], 2, true));
 /// # Ok::<(), crossover_lattice::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -40,13 +42,16 @@ impl Lattice {
         }
         let mut strides: SmallVec<[usize; 4]> = SmallVec::from_elem(1, sizes.len());
         let mut vertices = 1usize;
+        // So that edges can be counted too: along each axis there are at most as many as vertices.
+        let axes = sizes.iter().filter(|&&size| size > 1).count().max(1);
+        let most = (usize::MAX / axes).min(isize::MAX as usize);
         for axis in (0..sizes.len()).rev() {
             strides[axis] = vertices;
-            let grown = vertices.checked_mul(sizes[axis]).filter(|&n| n <= isize::MAX as usize);
+            let grown = vertices.checked_mul(sizes[axis]).filter(|&n| n <= most);
             vertices = grown.ok_or_else(|| Error::TooLarge {
                 sizes: sizes.to_vec(),
-                most: isize::MAX as usize,
-                what: "a lattice",
+                most,
+                what: "a lattice of so many axes",
             })?;
         }
         Ok(Lattice { sizes, strides, periodic: false, vertices })
@@ -231,6 +236,17 @@ impl Lattice {
     }
 
     /// A search among obstacles or with weights.
+    ///
+    /// ```
+    /// use crossover_lattice::{Lattice, Method};
+    /// let grid = Lattice::new([50, 50])?;
+    /// let route = grid.search().path(0, 2_499)?.expect("nothing is in the way");
+    /// assert_eq!((route.cost, route.visited), (98.0, 99)); // straight to the goal
+    /// let wide = grid.search().method(Method::BreadthFirst).path(0, 2_499)?.expect("nothing is in the way");
+    /// assert_eq!(wide.cost, route.cost);
+    /// assert!(wide.visited > 2_000);
+    /// # Ok::<(), crossover_lattice::Error>(())
+    /// ```
     pub fn search(&self) -> Search<'_> {
         Search::new(self)
     }
@@ -281,6 +297,9 @@ mod tests {
         assert!(matches!(Lattice::new([]), Err(Error::Empty { .. })));
         assert!(matches!(Lattice::new([4, 0]), Err(Error::Empty { .. })));
         assert!(matches!(Lattice::cube(64, 10), Err(Error::TooLarge { .. })));
+        // Its 2^61 vertices could be counted, and its 61 · 2^60 edges could not.
+        assert!(matches!(Lattice::cube(61, 2), Err(Error::TooLarge { .. })));
+        assert_eq!(Lattice::cube(58, 2).unwrap().edges(), 29 << 58);
         let large = Lattice::cube(2, 1 << 20).unwrap();
         assert_eq!(large.distance(0, large.len() - 1).unwrap(), 2 * ((1 << 20) - 1));
         assert!(matches!(large.steps("a search"), Err(Error::TooLarge { .. })));

@@ -47,6 +47,17 @@ impl Obstacles {
     }
 
     /// Frees a vertex.
+    ///
+    /// ```
+    /// use crossover_lattice::{Lattice, Obstacles};
+    /// let line = Lattice::new([5])?;
+    /// let mut door = Obstacles::none(&line);
+    /// door.block(2)?;
+    /// assert!(line.search().obstacles(&door).path(0, 4)?.is_none());
+    /// door.unblock(2)?;
+    /// assert!(line.search().obstacles(&door).path(0, 4)?.is_some());
+    /// # Ok::<(), crossover_lattice::Error>(())
+    /// ```
     pub fn unblock(&mut self, vertex: usize) -> Result<()> {
         self.set(vertex, false)
     }

@@ -3,6 +3,17 @@
 use crate::{Error, Lattice, Obstacles, Result, steps::Steps, weighted};
 
 /// How a path is searched for. All of them find one of the shortest.
+///
+/// ```
+/// use crossover_lattice::{Lattice, Method};
+/// let grid = Lattice::new([9, 9])?;
+/// let look = |method| grid.search().method(method).path(40, 44);
+/// let (towards, around) = (look(Method::AStar)?, look(Method::BreadthFirst)?);
+/// let (towards, around) = (towards.expect("it is free"), around.expect("it is free"));
+/// assert_eq!(towards.vertices, around.vertices);
+/// assert!(towards.visited < around.visited);
+/// # Ok::<(), crossover_lattice::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Method {
     /// Towards the goal first, by the distance that is left when nothing is in the way (A*).
@@ -13,6 +24,16 @@ pub enum Method {
 }
 
 /// A path and what it costs.
+///
+/// ```
+/// use crossover_lattice::Lattice;
+/// let line = Lattice::new([4])?;
+/// let toll = [5.0, 1.0, 2.5, 1.0];
+/// let route = line.search().weights(&toll).path(0, 3)?.expect("nothing is blocked");
+/// assert_eq!(route.vertices, [0, 1, 2, 3]);
+/// assert_eq!(route.cost, 4.5); // what is entered counts, so the start does not
+/// # Ok::<(), crossover_lattice::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Route {
     /// The vertices, both ends included.
@@ -72,6 +93,14 @@ impl<'a> Search<'a> {
     }
 
     /// How to search; towards the goal without this.
+    ///
+    /// ```
+    /// use crossover_lattice::{Lattice, Method};
+    /// let ring = Lattice::new([8])?.periodic();
+    /// let route = ring.search().method(Method::BreadthFirst).path(1, 6)?.expect("nothing is blocked");
+    /// assert_eq!(route.vertices, [1, 0, 7, 6]);
+    /// # Ok::<(), crossover_lattice::Error>(())
+    /// ```
     pub fn method(mut self, method: Method) -> Search<'a> {
         self.method = method;
         self

@@ -39,6 +39,14 @@ pub struct Structure {
 
 impl Lattice {
     /// Number of edges.
+    ///
+    /// ```
+    /// use crossover_lattice::Lattice;
+    /// let grid = Lattice::new([3, 4])?;
+    /// assert_eq!(grid.edges(), 3 * 3 + 2 * 4); // along rows, along columns
+    /// assert_eq!(grid.periodic().edges(), 2 * 12); // now every vertex has four neighbours
+    /// # Ok::<(), crossover_lattice::Error>(())
+    /// ```
     pub fn edges(&self) -> usize {
         let along = |&size: &usize| {
             let lines = self.len() / size;
@@ -49,11 +57,29 @@ impl Lattice {
     }
 
     /// Steps between the two vertices that are farthest apart.
+    ///
+    /// ```
+    /// use crossover_lattice::Lattice;
+    /// let grid = Lattice::new([10, 10])?;
+    /// assert_eq!(grid.diameter(), grid.distance(0, 99)?);
+    /// assert_eq!(grid.periodic().diameter(), 10);
+    /// # Ok::<(), crossover_lattice::Error>(())
+    /// ```
     pub fn diameter(&self) -> usize {
         self.sizes().iter().map(|&size| if self.is_periodic() { size / 2 } else { size - 1 }).sum()
     }
 
     /// The structure, from formulas: it takes no longer for a large lattice.
+    ///
+    /// ```
+    /// use crossover_lattice::Lattice;
+    /// // A trillion vertices, none of them stored.
+    /// let structure = Lattice::cube(4, 1_000)?.periodic().analyze_structure();
+    /// assert_eq!((structure.vertices, structure.diameter), (1_000_000_000_000, 2_000));
+    /// assert_eq!(structure.average_degree, 8.0);
+    /// assert!(structure.to_string().starts_with("periodic lattice of sizes [1000, 1000, 1000, 1000]"));
+    /// # Ok::<(), crossover_lattice::Error>(())
+    /// ```
     pub fn analyze_structure(&self) -> Structure {
         let (vertices, edges) = (self.len(), self.edges());
         let pairs = vertices as f64 * (vertices as f64 - 1.0) / 2.0;

@@ -7,6 +7,18 @@ use rayon::prelude::*;
 use crate::{Error, Result};
 
 /// Numbers that can be transformed.
+///
+/// ```
+/// use crossover_lattice::{Ring, walsh_hadamard};
+/// /// The spectrum of any numbers: floats, and integers that have room for the sums.
+/// fn spectrum<T: Ring, const N: usize>(mut line: [T; N]) -> crossover_lattice::Result<[T; N]> {
+///     walsh_hadamard(&mut line)?;
+///     Ok(line)
+/// }
+/// assert_eq!(spectrum([1i32, -1, 1, -1])?, [0, 4, 0, 0]);
+/// assert_eq!(spectrum([0.5f64, 0.25])?, [0.75, 0.25]);
+/// # Ok::<(), crossover_lattice::Error>(())
+/// ```
 pub trait Ring: Copy + Send + Sync + Add<Output = Self> + Sub<Output = Self> {}
 
 impl<T: Copy + Send + Sync + Add<Output = T> + Sub<Output = T>> Ring for T {}

@@ -8,6 +8,17 @@ use rayon::prelude::*;
 use crate::{Error, Result};
 
 /// Integers that can be combined bit by bit.
+///
+/// ```
+/// use crossover_lattice::{Word, xor_transform};
+/// /// Whether a key leaves data as it was: it has no bit set where data is.
+/// fn is_neutral<T: Word + PartialEq>(data: &[T], key: &[T]) -> crossover_lattice::Result<bool> {
+///     Ok(xor_transform(data, key)? == data)
+/// }
+/// assert!(is_neutral(&[7u16, 8], &[0])?);
+/// assert!(!is_neutral(&[7u64, 8, 9], &[0, 1])?);
+/// # Ok::<(), crossover_lattice::Error>(())
+/// ```
 pub trait Word: Copy + Send + Sync + BitXor<Output = Self> {}
 
 impl<T: Copy + Send + Sync + BitXor<Output = T>> Word for T {}
@@ -69,6 +80,16 @@ fn shared<T>(data: &[T], block: &[T]) -> Option<usize> {
 }
 
 /// As [`xor_transform`], where the data lies.
+///
+/// ```
+/// use crossover_lattice::xor_in_place;
+/// let mut page = *b"plain text";
+/// xor_in_place(&mut page, b"key")?;
+/// assert_ne!(&page, b"plain text");
+/// xor_in_place(&mut page, b"key")?;
+/// assert_eq!(&page, b"plain text");
+/// # Ok::<(), crossover_lattice::Error>(())
+/// ```
 pub fn xor_in_place<T: Word>(data: &mut [T], key: &[T]) -> Result<()> {
     if key.is_empty() {
         return Err(Error::EmptyKey);

@@ -12,6 +12,25 @@ use crate::{Error, Model, RELIABLE, Result, Space, kernel};
 const CERTAIN: f64 = 6.0;
 
 /// How much retrieval from a memory can be relied upon.
+///
+/// ```
+/// use crossover_hrr::{AssociativeMemory, ItemMemory, Model, RELIABLE, Space};
+/// let space = Space::new(Model::Hrr, 256)?;
+/// let mut words = ItemMemory::new(space.clone());
+/// words.add_all(&(0..100).map(|i| format!("word {i}")).collect::<Vec<_>>())?;
+/// let mut memory = AssociativeMemory::new(space);
+/// memory.store(&words, "word 0", "word 1")?;
+/// let one = memory.reliability(&words);
+/// assert!(one.is_reliable() && one.capacity > 1);
+/// // As many pairs as there is room for, and one more.
+/// let pairs: Vec<(String, String)> =
+///     (1..=one.capacity).map(|i| (format!("word {i}"), format!("word {}", i + 50))).collect();
+/// memory.store_all(&words, &pairs)?;
+/// let many = memory.reliability(&words);
+/// assert_eq!((many.pairs, many.items), (one.capacity + 1, 100));
+/// assert!(many.probability < RELIABLE && !many.is_reliable());
+/// # Ok::<(), crossover_hrr::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reliability {
     /// Pairs that were stored.
@@ -113,11 +132,33 @@ impl AssociativeMemory {
     }
 
     /// Pairs that were stored and not forgotten.
+    ///
+    /// ```
+    /// use crossover_hrr::{AssociativeMemory, Model, Space};
+    /// let space = Space::new(Model::Hrr, 1024)?;
+    /// let mut memory = AssociativeMemory::new(space.clone());
+    /// let (keys, values) = (space.named_all(&["a", "b"])?, space.named_all(&["x", "y"])?);
+    /// memory.store_vectors(&keys, &values)?;
+    /// memory.forget(&keys.index(0), &values.index(0))?;
+    /// assert_eq!(memory.pairs(), 1);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn pairs(&self) -> usize {
         self.pairs
     }
 
     /// The superposition, as a vector of the space: the [`sum`](AssociativeMemory::sum), rounded once where its vectors have 16 bits; of bits the majority.
+    ///
+    /// ```
+    /// use crossover_hrr::{AssociativeMemory, Model, Space};
+    /// let space = Space::new(Model::Bsc, 256)?;
+    /// let (key, value) = (space.named("key")?, space.named("value")?);
+    /// let mut memory = AssociativeMemory::new(space.clone());
+    /// memory.store_vectors(&key, &value)?;
+    /// // Of one pair, the superposition is the pair.
+    /// assert_eq!(memory.trace()?.to_vec::<bool>()?, space.bind(&key, &value)?.to_vec::<bool>()?);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn trace(&self) -> Result<Array> {
         match self.space.model() {
             Model::Bsc => self.space.majority(&self.sum),
@@ -126,11 +167,39 @@ impl AssociativeMemory {
     }
 
     /// The sum of the bound pairs, in the dtype that is computed in: `f32` where vectors are `bf16` or bits, whose ones count 1 and zeros -1.
+    ///
+    /// ```
+    /// use crossover_hrr::{AssociativeMemory, Model, Space};
+    /// let space = Space::new(Model::Map, 1024)?;
+    /// let part = |key: &str, value: &str| -> crossover_hrr::Result<AssociativeMemory> {
+    ///     let mut part = AssociativeMemory::new(space.clone());
+    ///     part.store_vectors(&space.named(key)?, &space.named(value)?)?;
+    ///     Ok(part)
+    /// };
+    /// // Memories that were filled apart become one.
+    /// let (a, b) = (part("France", "Paris")?, part("Japan", "Tokyo")?);
+    /// let both = AssociativeMemory::from_sum(space.clone(), &(a.sum() + b.sum()), a.pairs() + b.pairs())?;
+    /// let found = both.recall_vector(&space.named("Japan")?)?;
+    /// assert_eq!(space.cleanup(&found, &space.named_all(&["Paris", "Tokyo"])?, 0.3)?[0].map(|m| m.index), Some(1));
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn sum(&self) -> Array {
         self.sum.frozen()
     }
 
     /// Moves the vector to a device.
+    ///
+    /// ```
+    /// use crossover_array::Device;
+    /// use crossover_hrr::{AssociativeMemory, Model, Space};
+    /// let space = Space::new(Model::Hrr, 256)?;
+    /// let mut memory = AssociativeMemory::new(space.clone());
+    /// memory.store_vectors(&space.named("a")?, &space.named("x")?)?;
+    /// let before = memory.sum().to_vec::<f32>()?;
+    /// memory.to_device(Device::Cpu)?;
+    /// assert_eq!(memory.sum().to_vec::<f32>()?, before);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn to_device(&mut self, device: Device) -> Result<()> {
         self.sum = self.sum.to_device(device)?;
         Ok(())
@@ -288,6 +357,18 @@ impl AssociativeMemory {
     }
 
     /// What was stored with each of the keys, `[.., d]`, with the noise of the other pairs.
+    ///
+    /// ```
+    /// use crossover_hrr::{AssociativeMemory, Model, Space};
+    /// let space = Space::new(Model::Hrr, 1024)?;
+    /// let (keys, values) = (space.named_all(&["a", "b", "c"])?, space.named_all(&["x", "y", "z"])?);
+    /// let mut memory = AssociativeMemory::new(space.clone());
+    /// memory.store_vectors(&keys, &values)?;
+    /// let found = memory.recall_vector(&keys.index(1))?;
+    /// let alike = space.similarities(&found, &values)?.to_vec::<f32>()?;
+    /// assert!(alike[1] > 0.3 && alike[0].abs() < 0.2 && alike[2].abs() < 0.2);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn recall_vector(&self, keys: &Array) -> Result<Array> {
         self.space.unbind(&self.trace()?, keys)
     }

@@ -13,6 +13,16 @@ use crate::{Error, Match, Result, Space, Store, compact};
 const LEAST: usize = 64;
 
 /// A match with the item's name.
+///
+/// ```
+/// use crossover_hrr::{ItemMemory, Model, Space};
+/// let mut colours = ItemMemory::new(Space::new(Model::Bsc, 1024)?);
+/// colours.add_all(&["red", "green", "blue"])?;
+/// let found = colours.query(&colours.get("blue")?, 0.5)?;
+/// let found = found[0].as_ref().expect("it is one of them");
+/// assert_eq!((found.name.as_str(), found.similarity), ("blue", 1.0));
+/// # Ok::<(), crossover_hrr::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Named {
     /// The name.
@@ -31,6 +41,20 @@ pub struct Named {
 /// let found = colours.query(&noisy, 0.3)?;
 /// assert_eq!(found[0].as_ref().unwrap().name, "green");
 /// assert_eq!(colours.top_k(&noisy, 2)?[0][1].name, "blue");
+/// # Ok::<(), crossover_hrr::Error>(())
+/// ```
+///
+/// ```
+/// use crossover_hrr::{Error, ItemMemory, Model, Space};
+/// let mut memory = ItemMemory::new(Space::new(Model::Map, 128)?);
+/// assert!(memory.is_empty());
+/// memory.add("one")?;
+/// memory.add_vector("two", &memory.space().named("any other name")?)?;
+/// memory.add_vectors(&["three", "four"], &memory.space().named_all(&["3", "4"])?)?;
+/// assert!(matches!(memory.add("one"), Err(Error::Taken { .. })));
+/// memory.remove("three")?;
+/// assert!(memory.contains("four") && !memory.contains("three"));
+/// assert_eq!((memory.len(), memory.names()), (3, &["one", "two", "four"].map(String::from)[..]));
 /// # Ok::<(), crossover_hrr::Error>(())
 /// ```
 #[derive(Debug)]
@@ -144,6 +168,16 @@ impl ItemMemory {
     }
 
     /// Items that fit without moving.
+    ///
+    /// ```
+    /// use crossover_hrr::{ItemMemory, Model, Space};
+    /// let mut memory = ItemMemory::with_capacity(2, Space::new(Model::Hrr, 64)?);
+    /// memory.add_all(&["a", "b"])?;
+    /// assert_eq!(memory.capacity(), 2);
+    /// memory.add("c")?; // moves to where there is more room
+    /// assert!(memory.capacity() >= 4);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn capacity(&self) -> usize {
         self.base.len() + self.room()
     }
@@ -217,6 +251,17 @@ impl ItemMemory {
     }
 
     /// Adds a vector under a name.
+    ///
+    /// ```
+    /// use crossover_hrr::{ItemMemory, Model, Space};
+    /// let space = Space::new(Model::Hrr, 1024)?;
+    /// let mut animals = ItemMemory::new(space.clone());
+    /// // What something is made of, instead of what it is called.
+    /// let dog = space.superpose(&space.named_all(&["barks", "has fur", "four legs"])?)?;
+    /// animals.add_vector("dog", &dog)?;
+    /// assert_eq!(animals.top_k(&space.named("barks")?, 1)?[0][0].name, "dog");
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn add_vector(&mut self, name: &str, vector: &Array) -> Result<()> {
         self.space.check("add", vector)?;
         if vector.ndim() != 1 {
@@ -229,6 +274,19 @@ impl ItemMemory {
     }
 
     /// Adds rows under names; all or none.
+    ///
+    /// ```
+    /// use crossover_array::Key;
+    /// use crossover_hrr::{Error, ItemMemory, Model, Space};
+    /// let space = Space::new(Model::Hrr, 64)?;
+    /// let mut memory = ItemMemory::new(space.clone());
+    /// memory.add_vectors(&["a", "b"], &space.random(&Key::new(1), 2))?;
+    /// // A name that is there already keeps the other one out too.
+    /// let refused = memory.add_vectors(&["c", "a"], &space.random(&Key::new(2), 2));
+    /// assert!(matches!(refused, Err(Error::Taken { .. })));
+    /// assert_eq!(memory.names(), ["a", "b"]);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn add_vectors<S: AsRef<str>>(&mut self, names: &[S], vectors: &Array) -> Result<()> {
         self.space.rows("add", vectors)?;
         match self.kept {
@@ -333,6 +391,16 @@ impl ItemMemory {
     }
 
     /// Keeps the vectors as cleanup wants them on a device, so that queries there move nothing. Without it this happens as queries come.
+    ///
+    /// ```
+    /// use crossover_array::Device;
+    /// use crossover_hrr::{ItemMemory, Model, Space};
+    /// let mut memory = ItemMemory::new(Space::new(Model::Hrr, 256)?);
+    /// memory.add_all(&["a", "b", "c"])?;
+    /// memory.to_device(Device::Cpu)?;
+    /// assert_eq!(memory.nearest(&memory.get("b")?)?.to_vec::<i64>()?, [1]);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn to_device(&self, device: Device) -> Result<()> {
         if !self.is_empty() {
             self.prepared()?;
@@ -378,6 +446,17 @@ impl ItemMemory {
 
     /// The rows of the nearest items of queries `[d]` or `[q, d]`, one for each, as `i64`; -1 where a query is NaN, or there are no items. Lazy, as arrays are: where
     /// [`query`](ItemMemory::query) answers on the host, this stays where it was computed.
+    ///
+    /// ```
+    /// use crossover_array::Array;
+    /// use crossover_hrr::{ItemMemory, Model, Space};
+    /// let mut words = ItemMemory::new(Space::new(Model::Hrr, 256)?);
+    /// words.add_all(&["yes", "no"])?;
+    /// let nothing = Array::full([256], f32::NAN);
+    /// let asked = Array::stack(&[&words.get("no")?, &nothing, &words.get("yes")?], 0);
+    /// assert_eq!(words.nearest(&asked)?.to_vec::<i64>()?, [1, -1, 0]);
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn nearest(&self, queries: &Array) -> Result<Array> {
         let queries = self.asked("nearest", queries)?;
         let rows = queries.shape().dims()[0];
@@ -435,6 +514,20 @@ impl ItemMemory {
     }
 
     /// The memory of a store, if every byte is as it was written.
+    ///
+    /// ```
+    /// use crossover_hrr::{ItemMemory, Model, Space, State};
+    /// # let folder = std::env::temp_dir().join(format!("crossover-hrr-items-open-{}", std::process::id()));
+    /// let mut memory = ItemMemory::new(Space::new(Model::Hrr, 64)?);
+    /// memory.add_all(&["a", "b"])?;
+    /// memory.save(&folder)?;
+    /// assert_eq!(ItemMemory::open(&folder)?.names(), ["a", "b"]);
+    /// // Something else than what is there is not made of it.
+    /// let error = State::open(&folder).unwrap_err();
+    /// assert!(error.to_string().ends_with("holds \"item memory\", and \"state\" was asked for"));
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn open(folder: impl AsRef<Path>) -> Result<ItemMemory> {
         let store = Store::open(folder)?;
         let mut memory = saved::empty(&store)?;
@@ -483,6 +576,26 @@ impl ItemMemory {
     }
 
     /// What can be saved of a damaged store: the items whose vectors and names are as they were written, and what was lost.
+    ///
+    /// ```
+    /// use crossover_hrr::{Error, ItemMemory, Model, Space};
+    /// # let folder = std::env::temp_dir().join(format!("crossover-hrr-items-salvage-{}", std::process::id()));
+    /// let mut memory = ItemMemory::new(Space::new(Model::Hrr, 64)?);
+    /// memory.add_all(&["a", "b"])?;
+    /// memory.save(&folder)?;
+    /// memory.add("c")?;
+    /// memory.save(&folder)?;
+    /// let file = folder.join("000002.safetensors");
+    /// let mut bytes = std::fs::read(&file)?;
+    /// *bytes.last_mut().expect("a segment") ^= 1; // a bit that a disk has lost
+    /// std::fs::write(&file, bytes)?;
+    /// assert!(matches!(ItemMemory::open(&folder), Err(Error::Corrupt { .. })));
+    /// let (saved, report) = ItemMemory::salvage(&folder)?;
+    /// assert_eq!(saved.names(), ["a", "b"]);
+    /// assert!(!report.is_intact());
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn salvage(folder: impl AsRef<Path>) -> Result<(ItemMemory, crate::Report)> {
         saved::salvage(folder.as_ref())
     }

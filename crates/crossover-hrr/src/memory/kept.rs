@@ -56,6 +56,20 @@ impl AssociativeMemory {
     }
 
     /// The newest version in a store, if every byte of it is as it was written.
+    ///
+    /// ```
+    /// use crossover_hrr::{AssociativeMemory, Model, Space};
+    /// # let folder = std::env::temp_dir().join(format!("crossover-hrr-pairs-open-{}", std::process::id()));
+    /// let space = Space::new(Model::Bsc, 512)?;
+    /// let mut memory = AssociativeMemory::new(space.clone());
+    /// memory.store_vectors(&space.named("key")?, &space.named("value")?)?;
+    /// memory.save(&folder)?;
+    /// let again = AssociativeMemory::open(&folder)?;
+    /// assert_eq!((again.pairs(), again.space()), (1, &space));
+    /// assert_eq!(again.sum().to_vec::<f32>()?, memory.sum().to_vec::<f32>()?);
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn open(folder: impl AsRef<Path>) -> Result<AssociativeMemory> {
         let store = Store::open(folder)?;
         store.expect_kind(KIND)?;
@@ -96,11 +110,46 @@ impl AssociativeMemory {
     }
 
     /// Looks at every byte of a saved memory.
+    ///
+    /// ```
+    /// use crossover_hrr::{AssociativeMemory, Model, Space};
+    /// # let folder = std::env::temp_dir().join(format!("crossover-hrr-pairs-verify-{}", std::process::id()));
+    /// AssociativeMemory::new(Space::new(Model::Hrr, 64)?).save(&folder)?;
+    /// assert!(AssociativeMemory::verify(&folder)?.is_intact());
+    /// let file = folder.join("000001.safetensors");
+    /// let mut bytes = std::fs::read(&file)?;
+    /// *bytes.last_mut().expect("a segment") ^= 1; // a bit that a disk has lost
+    /// std::fs::write(&file, bytes)?;
+    /// let report = AssociativeMemory::verify(&folder)?;
+    /// assert_eq!((report.damage.len(), report.damage[0].file.as_str()), (1, "000001.safetensors"));
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn verify(folder: impl AsRef<Path>) -> Result<Report> {
         Store::verify_folder(folder)
     }
 
     /// What can be saved of a damaged store: the newest version that is as it was written, and what is damaged.
+    ///
+    /// ```
+    /// use crossover_hrr::{AssociativeMemory, Model, Space};
+    /// # let folder = std::env::temp_dir().join(format!("crossover-hrr-pairs-salvage-{}", std::process::id()));
+    /// let space = Space::new(Model::Hrr, 64)?;
+    /// let mut memory = AssociativeMemory::new(space.clone());
+    /// memory.store_vectors(&space.named("a")?, &space.named("x")?)?;
+    /// memory.save(&folder)?;
+    /// memory.store_vectors(&space.named("b")?, &space.named("y")?)?;
+    /// memory.save(&folder)?;
+    /// let file = folder.join("000002.safetensors");
+    /// let mut bytes = std::fs::read(&file)?;
+    /// *bytes.last_mut().expect("a segment") ^= 1; // a bit that a disk has lost
+    /// std::fs::write(&file, bytes)?;
+    /// // The version before is still whole.
+    /// let (saved, report) = AssociativeMemory::salvage(&folder)?;
+    /// assert_eq!((saved.pairs(), report.damage[0].file.as_str()), (1, "000002.safetensors"));
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn salvage(folder: impl AsRef<Path>) -> Result<(AssociativeMemory, Report)> {
         let folder = folder.as_ref();
         let found = Store::salvage(folder)?;

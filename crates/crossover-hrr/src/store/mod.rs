@@ -46,6 +46,18 @@ use crate::{Error, Result};
 pub(crate) const VERSION: u32 = 2;
 
 /// What an operation keeps beside its arrays.
+///
+/// ```
+/// use crossover_hrr::{Store, store::Notes};
+/// # let folder = std::env::temp_dir().join(format!("crossover-hrr-notes-{}", std::process::id()));
+/// let mut store = Store::create(&folder, "example", Notes::new())?;
+/// let notes = Notes::from([("author".to_owned(), "Ada".to_owned())]);
+/// store.append("signed", &[], notes.clone())?;
+/// let (found, arrays) = store.read(1)?;
+/// assert_eq!((found, arrays.len()), (&notes, 0));
+/// # std::fs::remove_dir_all(folder).ok();
+/// # Ok::<(), crossover_hrr::Error>(())
+/// ```
 pub type Notes = BTreeMap<String, String>;
 
 /// A store on disk.
@@ -78,6 +90,20 @@ pub(crate) struct Operation<'a> {
 }
 
 /// One operation, as the history tells it.
+///
+/// ```
+/// use std::time::SystemTime;
+/// use crossover_array::Array;
+/// use crossover_hrr::{Store, store::Notes};
+/// # let folder = std::env::temp_dir().join(format!("crossover-hrr-entry-{}", std::process::id()));
+/// let mut store = Store::create(&folder, "example", Notes::new())?;
+/// store.append("measured", &[("a", &Array::arange(2)), ("b", &Array::arange(3))], Notes::new())?;
+/// let entry = store.history().last().expect("there are two");
+/// assert_eq!((entry.operation.as_str(), entry.arrays), ("measured", vec!["a".to_owned(), "b".to_owned()]));
+/// assert!(entry.time.is_some_and(|time| time <= SystemTime::now()));
+/// # std::fs::remove_dir_all(folder).ok();
+/// # Ok::<(), crossover_hrr::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// What was done.
@@ -135,6 +161,15 @@ impl Store {
     }
 
     /// The version of the format that was last written; the next operation makes it the newest.
+    ///
+    /// ```
+    /// use crossover_hrr::{Store, store::Notes};
+    /// # let folder = std::env::temp_dir().join(format!("crossover-hrr-version-{}", std::process::id()));
+    /// let store = Store::create(&folder, "example", Notes::new())?;
+    /// assert_eq!(store.version(), 2);
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn version(&self) -> u32 {
         self.head.version
     }
@@ -145,11 +180,31 @@ impl Store {
     }
 
     /// What the store is of, as [`create`](Store::create) was told.
+    ///
+    /// ```
+    /// use crossover_hrr::{ItemMemory, Model, Space, Store};
+    /// # let folder = std::env::temp_dir().join(format!("crossover-hrr-kind-{}", std::process::id()));
+    /// ItemMemory::new(Space::new(Model::Hrr, 64)?).save(&folder)?;
+    /// // A program that finds a folder can ask what it is.
+    /// assert_eq!(Store::open(&folder)?.kind(), "item memory");
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn kind(&self) -> &str {
         self.notes().get("kind").map_or("", String::as_str)
     }
 
     /// What was kept at the store's creation.
+    ///
+    /// ```
+    /// use crossover_hrr::{ItemMemory, Model, Space, Store};
+    /// # let folder = std::env::temp_dir().join(format!("crossover-hrr-store-notes-{}", std::process::id()));
+    /// ItemMemory::new(Space::new(Model::Hrr, 64)?).save(&folder)?;
+    /// let store = Store::open(&folder)?;
+    /// assert_eq!((store.notes()["model"].as_str(), store.notes()["d"].as_str()), ("hrr", "64"));
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn notes(&self) -> &Notes {
         static NONE: Notes = Notes::new();
         self.records.first().map_or(&NONE, |record| &record.notes)
@@ -164,16 +219,49 @@ impl Store {
     }
 
     /// Operations so far, the creation among them.
+    ///
+    /// ```
+    /// use crossover_hrr::{Store, store::Notes};
+    /// # let folder = std::env::temp_dir().join(format!("crossover-hrr-len-{}", std::process::id()));
+    /// let mut store = Store::create(&folder, "example", Notes::new())?;
+    /// assert_eq!((store.len(), store.is_empty()), (1, false));
+    /// store.append("first", &[], Notes::new())?;
+    /// assert_eq!(store.len(), 2);
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.records.len()
     }
 
     /// Whether nothing was done yet; a store has at least its creation.
+    ///
+    /// ```
+    /// use crossover_hrr::{Store, store::Notes};
+    /// # let folder = std::env::temp_dir().join(format!("crossover-hrr-is-empty-{}", std::process::id()));
+    /// let store = Store::create(&folder, "example", Notes::new())?;
+    /// assert!(!store.is_empty()); // it was created
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
 
     /// What was done, in order.
+    ///
+    /// ```
+    /// use crossover_array::Array;
+    /// use crossover_hrr::{Store, store::Notes};
+    /// # let folder = std::env::temp_dir().join(format!("crossover-hrr-history-{}", std::process::id()));
+    /// let mut store = Store::create(&folder, "example", Notes::new())?;
+    /// store.append("first", &[("x", &Array::arange(3))], Notes::new())?;
+    /// store.append("second", &[("x", &Array::arange(4))], Notes::new())?;
+    /// let done: Vec<String> = store.history().map(|entry| entry.operation).collect();
+    /// assert_eq!(done, ["create", "first", "second"]);
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn history(&self) -> impl Iterator<Item = Entry> + '_ {
         self.records.iter().map(|record| Entry {
             operation: record.operation.clone(),
@@ -184,6 +272,18 @@ impl Store {
     }
 
     /// The hash of the last operation, which fixes all before it: two stores with equal hashes are equal.
+    ///
+    /// ```
+    /// use crossover_hrr::{Store, store::Notes};
+    /// # let folder = std::env::temp_dir().join(format!("crossover-hrr-hash-{}", std::process::id()));
+    /// let mut store = Store::create(&folder, "example", Notes::new())?;
+    /// let before = store.hash();
+    /// assert_eq!(Store::open(&folder)?.hash(), before);
+    /// store.append("first", &[], Notes::new())?;
+    /// assert_ne!(store.hash(), before);
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     pub fn hash(&self) -> String {
         self.head.chain.clone()
     }
@@ -244,6 +344,20 @@ impl Store {
     ///
     /// Nobody may change the store's segments while the arrays, or what was made from them without being evaluated, exist. This library never
     /// does: segments are written once, under a name of their own.
+    ///
+    /// ```
+    /// use crossover_array::Array;
+    /// use crossover_hrr::{Store, store::Notes};
+    /// # let folder = std::env::temp_dir().join(format!("crossover-hrr-map-{}", std::process::id()));
+    /// let mut store = Store::create(&folder, "example", Notes::new())?;
+    /// store.append("first", &[("x", &Array::arange(3))], Notes::new())?;
+    /// // SAFETY: nobody else knows this folder.
+    /// let (_, arrays) = unsafe { store.map(1) }?;
+    /// assert_eq!(arrays["x"].to_vec::<i64>()?, [0, 1, 2]);
+    /// # drop(arrays);
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), crossover_hrr::Error>(())
+    /// ```
     #[allow(unsafe_code)]
     pub unsafe fn map(&self, number: usize) -> Result<(&Notes, BTreeMap<String, Array>)> {
         let record = self.record(number)?;
@@ -270,11 +384,42 @@ impl Store {
     }
 
     /// As [`verify`](Store::verify), of a store that does not open.
+    ///
+    /// ```
+    /// use crossover_hrr::{Error, Store, store::Notes};
+    /// # let folder = std::env::temp_dir().join(format!("crossover-hrr-verify-folder-{}", std::process::id()));
+    /// Store::create(&folder, "example", Notes::new())?;
+    /// std::fs::write(folder.join("head"), "something else")?;
+    /// assert!(matches!(Store::open(&folder), Err(Error::Corrupt { .. })));
+    /// let report = Store::verify_folder(&folder)?;
+    /// assert_eq!((report.damage.len(), report.damage[0].file.as_str()), (1, "head"));
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn verify_folder(folder: impl AsRef<Path>) -> Result<Report> {
         verify::verify(folder.as_ref())
     }
 
     /// What can still be read of a damaged store: arrays and rows whose hashes are right.
+    ///
+    /// ```
+    /// use crossover_array::Array;
+    /// use crossover_hrr::{Store, store::Notes};
+    /// # let folder = std::env::temp_dir().join(format!("crossover-hrr-salvage-{}", std::process::id()));
+    /// let mut store = Store::create(&folder, "example", Notes::new())?;
+    /// store.append("first", &[("x", &Array::arange(3))], Notes::new())?;
+    /// store.append("second", &[("x", &Array::arange(4))], Notes::new())?;
+    /// let file = folder.join("000002.safetensors");
+    /// let mut bytes = std::fs::read(&file)?;
+    /// *bytes.last_mut().expect("a segment") ^= 1; // a bit that a disk has lost
+    /// std::fs::write(&file, bytes)?;
+    /// let found = Store::salvage(&folder)?;
+    /// let (operation, _, arrays) = &found.operations[1];
+    /// assert_eq!((operation.as_str(), arrays["x"].to_vec::<i64>()?), ("first", vec![0, 1, 2]));
+    /// assert!(found.operations[2].2.is_empty());
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn salvage(folder: impl AsRef<Path>) -> Result<Salvaged> {
         salvage::salvage(folder.as_ref())
     }

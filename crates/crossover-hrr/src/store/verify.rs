@@ -10,6 +10,24 @@ use super::{
 use crate::{Error, Result};
 
 /// Something that is not as it was written.
+///
+/// ```
+/// use crossover_array::Array;
+/// use crossover_hrr::{Store, store::Notes};
+/// # let folder = std::env::temp_dir().join(format!("crossover-hrr-damage-{}", std::process::id()));
+/// let mut store = Store::create(&folder, "example", Notes::new())?;
+/// store.append("first", &[("x", &Array::arange(3))], Notes::new())?;
+/// let file = folder.join("000001.safetensors");
+/// let mut bytes = std::fs::read(&file)?;
+/// *bytes.last_mut().expect("a segment") ^= 1; // a bit that a disk has lost
+/// std::fs::write(&file, bytes)?;
+/// let report = store.verify()?;
+/// let damage = &report.damage[0];
+/// assert_eq!((damage.file.as_str(), damage.place.as_deref()), ("000001.safetensors", Some("array \"x\"")));
+/// assert_eq!(damage.what, "its elements are not those that were written");
+/// # std::fs::remove_dir_all(folder).ok();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Damage {
@@ -54,6 +72,18 @@ impl fmt::Display for Damage {
 }
 
 /// What a look at every byte has found.
+///
+/// ```
+/// use crossover_hrr::{Store, store::Notes};
+/// # let folder = std::env::temp_dir().join(format!("crossover-hrr-report-{}", std::process::id()));
+/// let store = Store::create(&folder, "example", Notes::new())?;
+/// std::fs::write(folder.join("shopping.txt"), "milk")?;
+/// let report = store.verify()?;
+/// assert!(report.is_intact());
+/// assert_eq!((report.operations, report.strays), (1, vec!["shopping.txt".to_owned()]));
+/// # std::fs::remove_dir_all(folder).ok();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     /// Operations whose line and arrays are as they were written.

@@ -14,6 +14,23 @@ use super::{
 };
 
 /// How a comparison judges.
+///
+/// ```
+/// use crossover_profile::bench::{Entry, Fingerprint, Run, Settings, Timing, Verdict, files};
+/// # let run = |times: &[f64]| {
+/// #     let mut run = Run::new("mine", Fingerprint::default());
+/// #     let timings = [("cpu".to_string(), Timing::new(times.to_vec()))].into();
+/// #     run.results.push(Entry { name: "sum".into(), timings, ..Entry::default() });
+/// #     run
+/// # };
+/// // 30% more time in every sample.
+/// let (before, after) = (run(&[1.0; 20]), run(&[1.3; 20]));
+/// let judged = |settings| files(&before, &after, &settings).map(|found| found.results[0].verdict);
+/// assert_eq!(judged(Settings::default())?, Verdict::Slower);
+/// // Where a half more does not matter, it is the same.
+/// assert_eq!(judged(Settings { tolerance: 0.5, ..Settings::default() })?, Verdict::Same);
+/// # Ok::<(), crossover_profile::bench::Mismatch>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
     /// Of all verdicts of a comparison together: the share of comparisons of equal things in which nothing is flagged.
@@ -44,6 +61,25 @@ impl Default for Settings {
 }
 
 /// What became of a workload.
+///
+/// ```
+/// use crossover_profile::bench::{Entry, Fingerprint, Run, Settings, Timing, Verdict, files};
+/// # let run = |times: &[f64]| {
+/// #     let mut run = Run::new("mine", Fingerprint::default());
+/// #     let timings = [("cpu".to_string(), Timing::new(times.to_vec()))].into();
+/// #     run.results.push(Entry { name: "sum".into(), timings, ..Entry::default() });
+/// #     run
+/// # };
+/// let verdict = |a: &[f64], b: &[f64]| {
+///     files(&run(a), &run(b), &Settings::default()).map(|found| found.results[0].verdict)
+/// };
+/// assert_eq!(verdict(&[2.0; 9], &[1.0; 9])?, Verdict::Faster);
+/// assert_eq!(verdict(&[1.0; 9], &[2.0; 9])?, Verdict::Slower);
+/// // Two samples decide nothing, however far apart they are.
+/// assert_eq!(verdict(&[1.0; 2], &[2.0; 2])?, Verdict::Unsure);
+/// assert_eq!(Verdict::Unsure.to_string(), "UNSURE");
+/// # Ok::<(), crossover_profile::bench::Mismatch>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Verdict {
@@ -69,6 +105,22 @@ impl fmt::Display for Verdict {
 }
 
 /// A workload on a device, compared.
+///
+/// ```
+/// use crossover_profile::bench::{Entry, Fingerprint, Run, Settings, Timing, files};
+/// # let run = |times: &[f64]| {
+/// #     let mut run = Run::new("mine", Fingerprint::default());
+/// #     let timings = [("cpu".to_string(), Timing::new(times.to_vec()))].into();
+/// #     run.results.push(Entry { name: "sum".into(), timings, ..Entry::default() });
+/// #     run
+/// # };
+/// let comparison = files(&run(&[1.0, 1.1, 0.9, 1.0, 1.0]), &run(&[2.0; 5]), &Settings::default())?;
+/// let judged = &comparison.results[0];
+/// assert_eq!((judged.name.as_str(), judged.device.as_str(), judged.samples), ("sum", "cpu", 5));
+/// assert_eq!((judged.a, judged.b), (1.0, 2.0));
+/// assert!((judged.ratio - 2.0).abs() < 1e-12 && judged.low < 2.0 && 2.0 < judged.high);
+/// # Ok::<(), crossover_profile::bench::Mismatch>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Judged {
     /// Of the workload.
@@ -92,6 +144,23 @@ pub struct Judged {
 }
 
 /// Two runs, compared.
+///
+/// ```
+/// use crossover_profile::bench::{Entry, Fingerprint, Run, Settings, Timing, Verdict, files};
+/// # let run = |times: &[f64]| {
+/// #     let mut run = Run::new("mine", Fingerprint::default());
+/// #     let timings = [("cpu".to_string(), Timing::new(times.to_vec()))].into();
+/// #     run.results.push(Entry { name: "sum".into(), timings, ..Entry::default() });
+/// #     run
+/// # };
+/// let (before, mut after) = (run(&[1.0; 8]), run(&[3.0; 8]));
+/// after.results.push(Entry { name: "sort".into(), ..Entry::default() });
+/// let comparison = files(&before, &after, &Settings::default())?;
+/// // What a check before a release asks.
+/// assert_eq!((comparison.count(Verdict::Slower), comparison.count(Verdict::Faster)), (1, 0));
+/// assert_eq!(comparison.only_b, ["sort"]);
+/// # Ok::<(), crossover_profile::bench::Mismatch>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
     /// Confidence of all verdicts together.
@@ -119,6 +188,22 @@ impl Comparison {
 }
 
 /// Why two saved runs are not compared.
+///
+/// ```
+/// use crossover_profile::bench::{Entry, Fingerprint, Mismatch, Run, Settings, Timing, files};
+/// # let run = |times: &[f64]| {
+/// #     let mut run = Run::new("mine", Fingerprint::default());
+/// #     let timings = [("cpu".to_string(), Timing::new(times.to_vec()))].into();
+/// #     run.results.push(Entry { name: "sum".into(), timings, ..Entry::default() });
+/// #     run
+/// # };
+/// let here = run(&[1.0; 8]);
+/// let mut there = here.clone();
+/// there.machine.cpu = "another".into();
+/// assert!(matches!(files(&here, &there, &Settings::default()), Err(Mismatch::Machine { .. })));
+/// // Who knows what they are doing can have it.
+/// assert!(files(&here, &there, &Settings { force: true, ..Settings::default() }).is_ok());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Mismatch {

@@ -16,6 +16,13 @@ use super::{
 };
 
 /// One of two that are compared.
+///
+/// ```
+/// use crossover_profile::bench::Contender;
+/// let old = Contender::Program { path: "./old".into(), arguments: vec!["bench".into(), "--json".into()] };
+/// let shell = Contender::Command("gzip -k big.txt".into());
+/// assert_eq!((old.label(), shell.label()), ("./old".to_string(), "`gzip -k big.txt`".to_string()));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Contender {
     /// A program that measures itself and prints a [`Run`] as JSON: `crossover bench --json`, or a [`Suite`](super::Suite).
@@ -30,6 +37,16 @@ pub enum Contender {
 }
 
 /// How long two programs take turns.
+///
+/// ```
+/// use crossover_profile::bench::{Contender, Race, Settings, race};
+/// let (a, b) = (Contender::Command("exit 0".into()), Contender::Command("exit 0".into()));
+/// let short = Race { fewest: 3, most: 3, ..Race::default() };
+/// let comparison = race(&a, &b, &short, &Settings::default(), &mut |_, _| {})?;
+/// // A confidence of 95% asks for more than three.
+/// assert_eq!(comparison.rounds, Some(8));
+/// # Ok::<(), crossover_profile::bench::RaceError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Race {
     /// Rounds at least; more where the number of workloads asks for more.
@@ -47,6 +64,17 @@ impl Default for Race {
 }
 
 /// Why two programs could not be compared.
+///
+/// ```
+/// use crossover_profile::bench::{Contender, Race, RaceError, Settings, race};
+/// let (works, fails) = (Contender::Command("exit 0".into()), Contender::Command("exit 3".into()));
+/// match race(&works, &fails, &Race::default(), &Settings::default(), &mut |_, _| {}) {
+///     Err(RaceError::Failed { program, status, .. }) => {
+///         assert_eq!((program.as_str(), status.code()), ("`exit 3`", Some(3)));
+///     }
+///     other => panic!("{other:?}"),
+/// }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RaceError {

@@ -13,6 +13,18 @@ const FORMAT: &str = "crossover-bench";
 const VERSION: u32 = 1;
 
 /// What was measured where.
+///
+/// ```
+/// use crossover_profile::bench::{Entry, Fingerprint, Run, Timing};
+/// let mut run = Run::new("nightly", Fingerprint::here(None));
+/// let timings = [("cpu".to_string(), Timing::new([2e-3, 1e-3, 3e-3]))].into();
+/// run.results.push(Entry { name: "sum".into(), timings, ..Entry::default() });
+/// let text = run.to_json(); // to be kept, and read again some other day
+/// let again = Run::from_json(&text)?;
+/// assert_eq!(again.find("sum").and_then(|entry| entry.median("cpu")), Some(2e-3));
+/// assert_eq!(again.find("product"), None);
+/// # Ok::<(), crossover_profile::bench::RunProblem>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     format: String,
@@ -35,6 +47,16 @@ pub struct Run {
 }
 
 /// A workload, and how long it took.
+///
+/// ```
+/// use crossover_profile::bench::{Entry, Timing};
+/// let mut entry = Entry { name: "sum of 1000".into(), workload: "sum".into(), ..Entry::default() };
+/// entry.params.insert("n".into(), 1000);
+/// entry.timings.insert("cpu".into(), Timing::new([3e-6]));
+/// assert_eq!(entry.speedup(), None); // no GPU yet
+/// entry.timings.insert("cuda:0".into(), Timing::new([1e-6]));
+/// assert_eq!(entry.speedup().map(f64::round), Some(3.0));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// What it is called; no two of a run have the same.
@@ -68,6 +90,15 @@ pub struct Entry {
 }
 
 /// A figure that was stated elsewhere, not measured here.
+///
+/// ```
+/// use crossover_profile::bench::{Claim, Entry};
+/// let claim = Claim { by: "a talk".into(), before: Some(9.0), after: Some(3.0), ..Claim::default() };
+/// let entry = Entry { name: "sort".into(), claim: Some(claim), ..Entry::default() };
+/// let claim = entry.claim.as_ref().expect("it was just set");
+/// // What follows from it, which was not stated.
+/// assert_eq!((claim.speedup, claim.before.zip(claim.after).map(|(a, b)| a / b)), (None, Some(3.0)));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
     /// Who states it.
@@ -108,6 +139,14 @@ impl Entry {
 }
 
 /// Why a text is no saved run.
+///
+/// ```
+/// use crossover_profile::bench::{Run, RunProblem};
+/// let newer = r#"{"format": "crossover-bench", "version": 99}"#;
+/// assert_eq!(Run::from_json(newer), Err(RunProblem::Newer { found: 99, known: 1 }));
+/// let error = Run::from_json("{\n  oops").unwrap_err();
+/// assert_eq!(error.to_string(), "this is not JSON: key must be a string (line 2, column 3)");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunProblem {

@@ -27,6 +27,20 @@ pub struct Sheet {
 }
 
 /// A cell of a table.
+///
+/// ```
+/// use crossover_profile::bench::sheet::{Cell, Sheet};
+/// let mut sheet = Sheet::new("Benchmark", "against last week");
+/// let row = vec![
+///     Cell::text("sum"),
+///     Cell::number("1.2 ms"),
+///     Cell::Bar("80%".into(), 0.8),
+///     Cell::Interval(1.1, 1.2, 1.3),
+///     Cell::Mark("SLOWER".into(), Some(false)),
+/// ];
+/// sheet.table("Times", "medians", &["work", "time", "roofline", "ratio", ""], vec![row]);
+/// assert!(sheet.finish().contains("<span class=\"mark-bad\">SLOWER</span>"));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
     /// Words.
@@ -47,13 +61,26 @@ impl Cell {
         Cell::Text(text.into())
     }
 
-    /// A figure; a dash where there is none.
+    /// A figure, as text: how it is rounded, and what stands where there is none, is up to the caller.
     pub fn number(text: impl Into<String>) -> Cell {
         Cell::Number(text.into())
     }
 }
 
 /// A line of a chart.
+///
+/// ```
+/// use crossover_profile::bench::sheet::{Series, Sheet};
+/// let time = |name: &str, start: f64| Series {
+///     name: name.into(),
+///     points: (0..10).map(|step| (f64::from(1 << step), start * f64::from(1 << step))).collect(),
+/// };
+/// let mut sheet = Sheet::new("Benchmark", "by size");
+/// let (elements, nanoseconds) = (|x: f64| format!("{x} elements"), |y: f64| format!("{y} ns"));
+/// sheet.chart("Sums", "the less the better", &[time("cpu", 2.0), time("cuda:0", 5.0)], elements, nanoseconds);
+/// let page = sheet.finish();
+/// assert!(page.contains(">cuda:0</text>") && page.contains(">256 elements</text>"));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
     /// What it shows.
@@ -63,6 +90,12 @@ pub struct Series {
 }
 
 /// How the numbers of an axis are written.
+///
+/// ```
+/// use crossover_profile::bench::sheet::Label;
+/// let bytes: Label = |value| format!("{:.0} KiB", value / 1024.0);
+/// assert_eq!(bytes(65_536.0), "64 KiB");
+/// ```
 pub type Label = fn(f64) -> String;
 
 impl Sheet {
@@ -77,6 +110,13 @@ impl Sheet {
     }
 
     /// A sentence that must not be overlooked.
+    ///
+    /// ```
+    /// use crossover_profile::bench::sheet::Sheet;
+    /// let mut sheet = Sheet::new("Benchmark", "what was measured");
+    /// sheet.warning("other programs used 40% of the processors");
+    /// assert!(sheet.finish().contains("<p class=\"warning\">other programs used 40% of the processors</p>"));
+    /// ```
     pub fn warning(&mut self, text: &str) {
         let _ = writeln!(self.sections, "<section><p class=\"warning\">{}</p></section>", escaped(text));
     }
@@ -111,6 +151,14 @@ impl Sheet {
     }
 
     /// A section with lines over logarithmic axes. Points that are not positive are left out.
+    ///
+    /// ```
+    /// use crossover_profile::bench::sheet::{Series, Sheet};
+    /// let mut sheet = Sheet::new("Memory", "in use");
+    /// let line = Series { name: "arrays".into(), points: vec![(1.0, 64.0), (2.0, 128.0), (4.0, 64.0)] };
+    /// sheet.chart("Over time", "in seconds", &[line], |x| format!("{x} s"), |y| format!("{y} B"));
+    /// assert!(sheet.finish().contains("<h2>Over time</h2>"));
+    /// ```
     pub fn chart(&mut self, title: &str, about: &str, series: &[Series], x: Label, y: Label) {
         self.head(title, about);
         let drawn = Drawing::new(series);

@@ -3,6 +3,17 @@
 use crossover_array::{GpuLoad, Runtime};
 
 /// How busy the machine is at a moment; `None` where the system does not say.
+///
+/// ```
+/// use crossover_profile::metrics::MachineLoad;
+/// let load = MachineLoad::look();
+/// if let Some((used, all)) = load.memory {
+///     assert!(used <= all);
+///     println!("{} of {} MiB, {} GPUs", used >> 20, all >> 20, load.gpus.len());
+/// }
+/// // Nothing was looked at.
+/// assert_eq!(MachineLoad::default().cpu, None);
+/// ```
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct MachineLoad {

@@ -5,6 +5,15 @@ use std::fmt::Write as _;
 use crossover_array::AlertKind;
 
 /// An alert rule.
+///
+/// ```
+/// use crossover_array::AlertKind;
+/// use crossover_profile::metrics::rules;
+/// let rules = rules();
+/// let rule = rules.iter().find(|rule| rule.kind == AlertKind::Pressure).expect("there is one for each kind");
+/// assert_eq!((rule.name, rule.severity), ("CrossoverMemoryPressure", "warning"));
+/// assert_eq!(rule.expression, "crossover_memory_usage_ratio >= 0.85");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rule {

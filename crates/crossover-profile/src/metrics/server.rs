@@ -32,6 +32,16 @@ const WAITING: usize = 16;
 const ADDRESS: &str = "127.0.0.1:9464";
 
 /// Whose metrics are served, with those of the machine.
+///
+/// ```
+/// use crossover_array::Runtime;
+/// use crossover_profile::metrics::{Server, Source};
+/// // A runtime of its own, whoever else computes in this process.
+/// let runtime = Runtime::builder().threads(1).build()?;
+/// let server = Server::builder().address("127.0.0.1:0").source(Source::Runtime(runtime)).start()?;
+/// assert_ne!(server.address().port(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum Source {
@@ -61,6 +71,18 @@ impl std::fmt::Debug for Source {
 }
 
 /// Why metrics are not served.
+///
+/// ```
+/// use crossover_profile::metrics::{ServeError, Server};
+/// let error = Server::builder().address("9464").start().unwrap_err();
+/// assert!(matches!(&error, ServeError::Address { address, .. } if address == "9464"));
+/// assert!(error.to_string().ends_with("give an IP address and a port, as 127.0.0.1:9464"));
+/// // Whoever is first has the port.
+/// let first = Server::builder().address("127.0.0.1:0").start()?;
+/// let second = Server::builder().address(first.address().to_string()).start();
+/// assert!(matches!(second, Err(ServeError::Listen { .. })));
+/// # Ok::<(), ServeError>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
@@ -96,6 +118,18 @@ pub enum ServeError {
 }
 
 /// How a [`Server`] is started.
+///
+/// ```
+/// use crossover_array::Runtime;
+/// use crossover_profile::metrics::{Server, Source};
+/// let server = Server::builder()
+///     .address("0.0.0.0:0") // any free port of all interfaces
+///     .allow_remote(true)
+///     .source(Source::Runtime(Runtime::current()))
+///     .start()?;
+/// assert!(server.address().ip().is_unspecified());
+/// # Ok::<(), crossover_profile::metrics::ServeError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct ServerBuilder {
     address: String,
@@ -192,6 +226,15 @@ impl Server {
     }
 
     /// Serves until the process ends.
+    ///
+    /// ```
+    /// use crossover_profile::metrics::Server;
+    /// let server = Server::builder().address("127.0.0.1:0").start()?;
+    /// println!("http://{}/metrics", server.address());
+    /// // The last line of a program that does nothing else, here on a thread so that the example ends.
+    /// std::thread::spawn(move || server.wait());
+    /// # Ok::<(), crossover_profile::metrics::ServeError>(())
+    /// ```
     pub fn wait(mut self) {
         for thread in self.threads.drain(..) {
             let _ = thread.join();

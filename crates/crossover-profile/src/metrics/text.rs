@@ -113,6 +113,16 @@ const METRICS: [Metric; 15] = [
 ];
 
 /// A metric with all its samples.
+///
+/// ```
+/// use crossover_array::Runtime;
+/// use crossover_profile::metrics::{MachineLoad, families};
+/// let all = families(&[Runtime::current().process_stats()], &MachineLoad::default());
+/// let counters: Vec<&str> = all.iter().filter(|family| family.kind == "counter").map(|family| family.name).collect();
+/// assert!(counters.contains(&"crossover_kernels_total"));
+/// // What grows is named as Prometheus asks.
+/// assert!(counters.iter().all(|name| name.ends_with("_total")));
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Family {
@@ -127,6 +137,18 @@ pub struct Family {
 }
 
 /// One value of a metric.
+///
+/// ```
+/// use crossover_array::Runtime;
+/// use crossover_profile::metrics::{MachineLoad, families};
+/// let all = families(&[Runtime::current().process_stats()], &MachineLoad::default());
+/// let memory = all.iter().find(|family| family.name == "crossover_memory_bytes").expect("it is served");
+/// for sample in &memory.samples {
+///     let of = |key| sample.labels.iter().find(|(label, _)| *label == key).map(|(_, value)| value.as_str());
+///     println!("{:?} {:?}: {} bytes", of("device"), of("kind"), sample.value);
+///     assert!(of("device").is_some() && of("kind").is_some());
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct MetricSample {
