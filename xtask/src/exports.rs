@@ -15,8 +15,6 @@ const FOLDER: &str = ".venv-page";
 const CHECKS: &str = "crates/crossover-profile/exports";
 /// Makes traces as a machine with a GPU would.
 const GENERATOR: &str = "crates/crossover-profile/page/tests/generate.py";
-/// The version of speedscope whose importers are run.
-const SPEEDSCOPE: &str = "speedscope@1.25.0";
 
 /// Runs the consumers. True when all of them took what they were given.
 pub fn run() -> Result<bool> {
@@ -36,7 +34,7 @@ pub fn count(notices: &mut Vec<String>) -> Result<Tally> {
     export(&folder, &venv)?;
     let mut check = workspace::command(venv.python());
     check.arg(format!("{CHECKS}/check.py")).arg(&folder).env("PYTHONDONTWRITEBYTECODE", "1");
-    match speedscope() {
+    match speedscope(&venv) {
         Ok(package) => _ = check.arg(package),
         Err(error) => notices.push(format!("the importers of speedscope were NOT RUN: {error:#}")),
     }
@@ -106,19 +104,18 @@ fn quietly(program: &Path, words: &[&std::ffi::OsStr]) -> Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// The folder of speedscope's package, installed once beside the environment.
-fn speedscope() -> Result<PathBuf> {
-    let folder = workspace::root().join(FOLDER).join("npm");
-    let package = folder.join("node_modules/speedscope");
+/// The folder of speedscope's package, fetched once and kept beside the environment.
+fn speedscope(venv: &Venv) -> Result<PathBuf> {
+    let folder = workspace::root().join(FOLDER).join("speedscope");
+    let package = folder.join("package");
     if package.join("dist/release/index.html").is_file() {
         return Ok(package);
     }
-    std::fs::create_dir_all(&folder)?;
-    let mut install = workspace::command("npm");
-    install.args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"]).arg(&folder).arg(SPEEDSCOPE);
-    let output = install.output().context("npm is not installed")?;
+    let mut fetch = workspace::command(venv.python());
+    fetch.arg(format!("{CHECKS}/speedscope.py")).arg(&folder).env("PYTHONDONTWRITEBYTECODE", "1");
+    let output = fetch.output().context("could not start the environment's python")?;
     if !output.status.success() {
-        bail!("npm could not install {SPEEDSCOPE}: {}", String::from_utf8_lossy(&output.stderr).trim());
+        bail!("{}", String::from_utf8_lossy(&output.stderr).trim());
     }
     Ok(package)
 }

@@ -144,7 +144,7 @@ def speedscope(folder, package):
     """The importers of speedscope, in a browser: the page shows the profiles of each file."""
     browser_path = chromium()
     if package is None or browser_path is None:
-        print("speedscope was NOT RUN: it needs npm and a Chromium")
+        print("speedscope was NOT RUN: it needs its package, from the network once, and a Chromium")
         return
     from playwright.sync_api import sync_playwright
 

@@ -15,11 +15,7 @@ const Memory = (() => {
     const column = (name) => Float64Array.from(rows, (row) => memory[name][row]);
     const one = { device, count: rows.length };
     for (const name of ["time", "live", "cached", "others", "budget", "level"]) one[name] = column(name);
-    // Reserved and not in use: what a pool cannot hand out for lack of a fitting block lies in there.
-    one.idle = Float64Array.from(rows, (_, index) => {
-      const reserved = one.live[index] + one.cached[index];
-      return reserved > 0 ? one.cached[index] / reserved : 0;
-    });
+    one.idle = Float64Array.from(rows, (_, index) => Stats.fragmentation(one.live[index], one.cached[index]));
     one.used = Float64Array.from(rows, (_, index) => one.live[index] + one.cached[index] + one.others[index]);
     return one;
   }

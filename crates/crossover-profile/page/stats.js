@@ -12,6 +12,9 @@ const Stats = (() => {
   // Not by spreading: a call takes only so many arguments.
   const most = (values) => values.reduce((high, value) => (value > high ? value : high), 0);
 
+  // Fragmentation: the share of reserved bytes, live and cached, that no array holds; as `Memory::fragmentation`.
+  const fragmentation = (live, cached) => (live + cached > 0 ? cached / (live + cached) : 0);
+
   // Bytes per second that a device was measured to move at a size, between what was measured as sizes double; as in src/figures.rs.
   function bandwidth(device, bytes) {
     const points = device.bandwidths ?? [];
@@ -130,5 +133,5 @@ const Stats = (() => {
     return ["cpu", "gpu", "transfer", "compile"].map((colour) => ({ colour, set: of(colour) }));
   }
 
-  return { kernels, path, activity, quantile, most };
+  return { kernels, path, activity, quantile, most, fragmentation };
 })();

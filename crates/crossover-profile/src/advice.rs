@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crossover_plan::duration;
 
-use crate::{Advice, Bound, Trace};
+use crate::{Advice, Bound, SpanKind, Trace};
 
 /// Shares of the wall time below which nothing is worth a word.
 const LEAST: f64 = 0.05;
@@ -31,7 +31,7 @@ fn advice(share: f64, title: String, evidence: String, suggestion: &str) -> Opti
     Some(Advice { share, title, evidence, suggestion: suggestion.to_string(), kernel: -1 })
 }
 
-fn rows<'a>(trace: &'a Trace, kind: &'a str) -> impl Iterator<Item = usize> + 'a {
+fn rows(trace: &Trace, kind: SpanKind) -> impl Iterator<Item = usize> + Clone {
     (0..trace.spans.len()).filter(move |&row| trace.spans.kind[row] == kind)
 }
 
@@ -39,7 +39,7 @@ fn rows<'a>(trace: &'a Trace, kind: &'a str) -> impl Iterator<Item = usize> + 'a
 fn scope_of(trace: &Trace, row: usize) -> Option<&str> {
     let mut at = trace.spans.parent[row];
     while at >= 0 {
-        if trace.spans.kind[at as usize] == "s" {
+        if trace.spans.kind[at as usize] == SpanKind::Scope {
             return Some(trace.name_of(at as usize));
         }
         at = trace.spans.parent[at as usize];
@@ -86,7 +86,7 @@ fn is_round_trip(down: Copies, up: Copies) -> bool {
 
 fn copies(trace: &Trace) -> Option<Advice> {
     let mut by_scope: HashMap<Option<&str>, Copies> = HashMap::new();
-    for row in rows(trace, "t") {
+    for row in rows(trace, SpanKind::Transfer) {
         let entry = by_scope.entry(scope_of(trace, row)).or_default();
         entry.add(trace, row);
     }
@@ -134,16 +134,16 @@ fn copies(trace: &Trace) -> Option<Advice> {
 }
 
 /// The line that most spans of a kind are asked for by, and how many of them.
-fn line_of<'a>(trace: &'a Trace, kind: &'a str) -> Option<(&'a str, usize)> {
-    let mut counts: HashMap<&str, usize> = HashMap::new();
-    rows(trace, kind)
-        .filter_map(|row| trace.place_of(row))
-        .for_each(|line| *counts.entry(line).or_default() += 1);
-    counts.into_iter().max_by_key(|&(line, count)| (count, line))
+fn line_of(trace: &Trace, kind: SpanKind) -> Option<(&str, usize)> {
+    let mut counts = vec![0; trace.strings.len()];
+    let lines = rows(trace, kind).filter_map(|row| trace.place_number(row));
+    lines.for_each(|line| counts[line as usize] += 1);
+    let lines = trace.strings.iter().map(String::as_str).zip(counts).filter(|&(_, count)| count > 0);
+    lines.max_by_key(|&(line, count)| (count, line))
 }
 
 fn compiling(trace: &Trace) -> Option<Advice> {
-    let count = rows(trace, "c").count();
+    let count = rows(trace, SpanKind::Compile).count();
     let part = share(trace, trace.breakdown.compile_ns);
     advice(
         part,
@@ -154,16 +154,16 @@ fn compiling(trace: &Trace) -> Option<Advice> {
 }
 
 fn small(trace: &Trace) -> Option<Advice> {
-    let kernels: Vec<usize> = rows(trace, "k").collect();
     let part = share(trace, trace.breakdown.overhead_ns);
-    let time: u64 = kernels.iter().map(|&row| trace.spans.duration[row]).sum();
-    let mean = time as f64 / kernels.len().max(1) as f64;
+    let times = rows(trace, SpanKind::Kernel).map(|row| trace.spans.duration[row]);
+    let (count, time) = times.fold((0u64, 0u64), |(count, sum), time| (count + 1, sum.saturating_add(time)));
+    let mean = time as f64 / count.max(1) as f64;
     const SMALL: f64 = 20_000.0;
-    if kernels.is_empty() || mean > SMALL {
+    if count == 0 || mean > SMALL {
         return None;
     }
-    let mut evidence = format!("{} kernels took {} on average", kernels.len(), duration(mean));
-    if let Some((line, count)) = line_of(trace, "e") {
+    let mut evidence = format!("{count} kernels took {} on average", duration(mean));
+    if let Some((line, count)) = line_of(trace, SpanKind::Evaluation) {
         evidence.push_str(&format!("; {line} asked for {count} evaluations"));
     }
     advice(
@@ -188,16 +188,17 @@ fn outside(trace: &Trace) -> Option<Advice> {
 }
 
 fn replanned(trace: &Trace) -> Option<Advice> {
-    let (plans, evaluations) = (rows(trace, "p").count(), rows(trace, "e").count());
+    let (plans, evaluations) =
+        (rows(trace, SpanKind::Plan).count(), rows(trace, SpanKind::Evaluation).count());
     if plans * 2 < evaluations || plans < 8 {
         return None;
     }
-    let time: u64 = rows(trace, "p").map(|row| trace.spans.duration[row]).sum();
+    let time: u64 = rows(trace, SpanKind::Plan).map(|row| trace.spans.duration[row]).sum();
     let part = share(trace, time);
     advice(
         part,
         "planning again and again".to_string(),
-        match line_of(trace, "p") {
+        match line_of(trace, SpanKind::Plan) {
             Some((line, count)) => {
                 format!("{plans} plans were made for {evaluations} evaluations, {count} of them at {line}")
             }
@@ -210,7 +211,7 @@ fn replanned(trace: &Trace) -> Option<Advice> {
 /// What was lost to decisions that turned out wrong: as [`Trace::regret_ns`], without what is noise.
 fn regrets(trace: &Trace) -> Option<Advice> {
     let (mut lost, mut count, mut most) = (0u64, 0, None::<(u64, usize)>);
-    for row in rows(trace, "k") {
+    for row in rows(trace, SpanKind::Kernel) {
         let Some(regret) = trace.regret_ns(row) else { continue };
         // As the runtime's own counter: what another device would have taken is known no better.
         if regret > 20_000 && regret > trace.spans.duration[row].saturating_sub(regret) / 4 {

@@ -1,8 +1,10 @@
 //! Where the wall time went: every moment counts once, for the first thing that happened in it.
 
+use std::{cmp::Reverse, collections::BinaryHeap};
+
 use serde::{Deserialize, Serialize};
 
-use crate::{Spans, Track, TrackKind};
+use crate::{SpanKind, Spans, Track, TrackKind};
 
 /// Parts of the wall time, in nanoseconds. They add up to it.
 ///
@@ -50,9 +52,9 @@ impl Overlap {
     pub(crate) fn of(spans: &Spans) -> Overlap {
         let mut edges: Vec<(u64, usize, i64)> = Vec::new();
         for row in 0..spans.len() {
-            let class = match spans.kind[row].as_str() {
-                "t" => 0,
-                "k" => 1,
+            let class = match spans.kind[row] {
+                SpanKind::Transfer => 0,
+                SpanKind::Kernel => 1,
                 _ => continue,
             };
             edges.push((spans.start[row], class, 1));
@@ -94,38 +96,71 @@ impl Breakdown {
         ]
     }
 
-    /// Sweeps over the spans of a session that lasted so long.
+    /// Sweeps over the spans of a session that lasted so long; they are in order of their start.
     pub(crate) fn of(spans: &Spans, tracks: &[Track], wall: u64) -> Breakdown {
-        let mut edges: Vec<(u64, usize, i64)> = Vec::with_capacity(2 * spans.len());
+        let mut sweep = Sweep::default();
         for row in 0..spans.len() {
             let on_host = tracks[spans.track[row] as usize].kind == TrackKind::Thread;
-            let class = match (spans.kind[row].as_str(), on_host) {
-                ("k", true) => 0,
-                ("k", false) => 1,
-                ("t", _) => 2,
-                ("c", _) => 3,
-                ("e" | "p" | "w", _) => 4,
-                _ => continue,
+            let class = match (spans.kind[row], on_host) {
+                (SpanKind::Kernel, true) => 0,
+                (SpanKind::Kernel, false) => 1,
+                (SpanKind::Transfer, _) => 2,
+                (SpanKind::Compile, _) => 3,
+                (SpanKind::Evaluation | SpanKind::Plan | SpanKind::Wait, _) => 4,
+                (SpanKind::Scope, _) => continue,
             };
             let start = spans.start[row].min(wall);
             let end = spans.start[row].saturating_add(spans.duration[row]).min(wall);
             if end > start {
-                edges.push((start, class, 1));
-                edges.push((end, class, -1));
+                sweep.begin(start, end, class);
             }
         }
-        edges.sort_unstable();
-        let (mut open, mut times, mut before) = ([0i64; CLASSES], [0u64; CLASSES], 0);
-        for (at, class, change) in edges {
-            if let Some(first) = open.iter().position(|&count| count > 0) {
-                times[first] += at - before;
-            }
-            before = at;
-            open[class] += change;
-        }
-        let [cpu_ns, gpu_ns, transfer_ns, compile_ns, overhead_ns] = times;
-        let rest_ns = wall - times.iter().sum::<u64>();
+        let [cpu_ns, gpu_ns, transfer_ns, compile_ns, overhead_ns] = sweep.finish();
+        let rest_ns = wall - (cpu_ns + gpu_ns + transfer_ns + compile_ns + overhead_ns);
         Breakdown { cpu_ns, gpu_ns, transfer_ns, compile_ns, overhead_ns, rest_ns }
+    }
+}
+
+/// Walks along the time of a session, from one change of what is under way to the next.
+#[derive(Default)]
+struct Sweep {
+    /// When what is under way ends, and its class; few things are under way at once.
+    ends: BinaryHeap<Reverse<(u64, usize)>>,
+    open: [u32; CLASSES],
+    times: [u64; CLASSES],
+    /// Where the walk has come to.
+    at: u64,
+}
+
+impl Sweep {
+    /// Something begins, no earlier than what began before it.
+    fn begin(&mut self, start: u64, end: u64, class: usize) {
+        while let Some(&Reverse((ended, which))) = self.ends.peek().filter(|Reverse((end, _))| *end <= start)
+        {
+            self.ends.pop();
+            self.pass(ended);
+            self.open[which] -= 1;
+        }
+        self.pass(start);
+        self.open[class] += 1;
+        self.ends.push(Reverse((end, class)));
+    }
+
+    /// Counts the time until a moment for the first class that is under way.
+    fn pass(&mut self, until: u64) {
+        if let Some(first) = self.open.iter().position(|&count| count > 0) {
+            self.times[first] += until - self.at;
+        }
+        self.at = until;
+    }
+
+    /// The times of all classes.
+    fn finish(mut self) -> [u64; CLASSES] {
+        while let Some(Reverse((ended, which))) = self.ends.pop() {
+            self.pass(ended);
+            self.open[which] -= 1;
+        }
+        self.times
     }
 }
 
@@ -133,11 +168,13 @@ impl Breakdown {
 mod tests {
     use super::*;
 
-    fn spans(rows: &[(u32, &str, u64, u64)]) -> Spans {
+    use SpanKind::{Compile, Evaluation, Kernel, Scope, Transfer};
+
+    fn spans(rows: &[(u32, SpanKind, u64, u64)]) -> Spans {
         let mut out = Spans::default();
         for &(track, kind, start, duration) in rows {
             out.track.push(track);
-            out.kind.push(kind.to_string());
+            out.kind.push(kind);
             out.start.push(start);
             out.duration.push(duration);
             out.place.push(-1);
@@ -151,12 +188,12 @@ mod tests {
         let tracks = [track(TrackKind::Thread, 0), track(TrackKind::Stream, 1)];
         // An evaluation from 10 to 90; inside it a CPU kernel, a GPU kernel that overlaps it, a copy that overlaps that.
         let rows = [
-            (0, "s", 0, 100),
-            (0, "e", 10, 80),
-            (0, "k", 20, 20),
-            (1, "k", 30, 30),
-            (1, "t", 50, 20),
-            (0, "c", 85, 30),
+            (0, Scope, 0, 100),
+            (0, Evaluation, 10, 80),
+            (0, Kernel, 20, 20),
+            (1, Kernel, 30, 30),
+            (1, Transfer, 50, 20),
+            (0, Compile, 85, 30),
         ];
         let seen = Breakdown::of(&spans(&rows), &tracks, 100);
         let expected = Breakdown {
@@ -175,12 +212,12 @@ mod tests {
     fn what_overlaps_counts_once() {
         // Two copies at once from 0 to 30, a kernel from 20 to 50, another beside it, and a copy alone at the end.
         let rows = [
-            (0, "t", 0, 30),
-            (0, "t", 10, 10),
-            (1, "k", 20, 30),
-            (1, "k", 25, 10),
-            (0, "t", 60, 5),
-            (0, "e", 0, 99),
+            (0, Transfer, 0, 30),
+            (0, Transfer, 10, 10),
+            (1, Kernel, 20, 30),
+            (1, Kernel, 25, 10),
+            (0, Transfer, 60, 5),
+            (0, Evaluation, 0, 99),
         ];
         let seen = Overlap::of(&spans(&rows));
         assert_eq!(seen, Overlap { copies_ns: 35, kernels_ns: 30, both_ns: 10 });

@@ -10,8 +10,6 @@ use crate::{Problem, Trace, table::check_rows};
 const MOST: u64 = (1 << 53) - 1;
 /// Plans, and kernels of a plan, that a browser can number.
 const PLANS: usize = 1 << 31;
-/// The letters of spans.
-const KINDS: [&str; 7] = ["s", "e", "k", "t", "c", "p", "w"];
 
 fn damaged<T>(what: String) -> Result<T, Problem> {
     Err(Problem::Damaged { what })
@@ -26,19 +24,9 @@ impl Trace {
         self.transfers.check_lengths()?;
         self.memory.check_lengths()?;
         self.events.check_lengths()?;
-        self.check_kinds()?;
         self.check_times()?;
         self.check_references()?;
         self.check_parents()
-    }
-
-    fn check_kinds(&self) -> Result<(), Problem> {
-        match self.spans.kind.iter().enumerate().find(|(_, kind)| !KINDS.contains(&kind.as_str())) {
-            None => Ok(()),
-            Some((row, kind)) => {
-                damaged(format!("the kind of span {row} is {kind:?}, known are {}", KINDS.join(", ")))
-            }
-        }
     }
 
     /// Spans end, everything is within what a browser can count, and what is in order of time is.

@@ -5,7 +5,9 @@
 
 use std::collections::HashMap;
 
-use crate::{MachineDevice, Trace};
+use rustc_hash::FxHashMap;
+
+use crate::{MachineDevice, SpanKind, Trace};
 
 /// What bounds a kernel.
 ///
@@ -22,6 +24,9 @@ pub enum Bound {
     /// Computing its matrix products.
     Products,
 }
+
+/// Nanoseconds that one launch needs at least, and what for; none where nobody knows.
+type Roof = Option<(f64, Bound)>;
 
 /// All launches of a kernel on a device, over arrays of whatever sizes.
 ///
@@ -109,22 +114,29 @@ impl Trace {
     /// assert!(trace.kernel_figures()[0].bytes >= 8_000_000);
     /// ```
     pub fn kernel_figures(&self) -> Vec<KernelFigures> {
-        let mut groups: HashMap<[u32; 5], KernelFigures> = HashMap::new();
+        let (mut groups, mut numbers): (Vec<KernelFigures>, HashMap<[u32; 5], usize>) = Default::default();
+        // Kernels that differ in size only are one group, and all launches of a kernel have one roof.
+        let mut known: FxHashMap<(usize, u32), (usize, Roof)> = FxHashMap::default();
         let kernels = &self.kernels;
-        for row in (0..self.spans.len()).filter(|&row| self.spans.kind[row] == "k") {
+        for row in (0..self.spans.len()).filter(|&row| self.spans.kind[row] == SpanKind::Kernel) {
             let (Ok(launch), Ok(kernel)) =
                 (usize::try_from(self.spans.launch[row]), usize::try_from(self.spans.kernel[row]))
             else {
                 continue;
             };
             let device = self.launches.device[launch];
-            let key =
-                [kernels.name[kernel], kernels.form[kernel], kernels.text[kernel], kernels.dtype[kernel]];
-            let key = [key[0], key[1], key[2], key[3], device];
-            let group = groups.entry(key).or_insert_with(|| self.nothing(kernel, device, row));
-            group.add(self, (row, kernel, launch));
+            let (group, roof) = *known.entry((kernel, device)).or_insert_with(|| {
+                let names = [&kernels.name, &kernels.form, &kernels.text, &kernels.dtype];
+                let [name, form, text, dtype] = names.map(|column| column[kernel]);
+                let group = *numbers.entry([name, form, text, dtype, device]).or_insert_with(|| {
+                    groups.push(self.nothing(kernel, device, row));
+                    groups.len() - 1
+                });
+                (group, self.roof(kernel, device as usize))
+            });
+            groups[group].add(self, (row, kernel, launch), roof);
         }
-        let mut out: Vec<KernelFigures> = groups.into_values().map(KernelFigures::finished).collect();
+        let mut out: Vec<KernelFigures> = groups.into_iter().map(KernelFigures::finished).collect();
         out.sort_by(|a, b| {
             b.time_ns
                 .cmp(&a.time_ns)
@@ -161,7 +173,7 @@ impl Trace {
     }
 
     /// Nanoseconds that one launch of a kernel needs at least on a device, and what for.
-    pub(crate) fn roof(&self, kernel: usize, device: usize) -> Option<(f64, Bound)> {
+    pub(crate) fn roof(&self, kernel: usize, device: usize) -> Roof {
         let (kernels, device) = (&self.kernels, self.machine.devices.get(device)?);
         if kernels.roof[kernel] == 0 {
             return None;
@@ -203,7 +215,7 @@ impl Trace {
 }
 
 impl KernelFigures {
-    fn add(&mut self, trace: &Trace, (row, kernel, launch): (usize, usize, usize)) {
+    fn add(&mut self, trace: &Trace, (row, kernel, launch): (usize, usize, usize), roof: Roof) {
         let (kernels, launches, spans) = (&trace.kernels, &trace.launches, &trace.spans);
         let bytes = kernels.read[kernel].saturating_add(kernels.written[kernel]);
         self.launches += 1;
@@ -218,7 +230,6 @@ impl KernelFigures {
             self.longest = row;
         }
         // Rates are sums over sums, and so is the share of the roof: one launch without it, and there is none.
-        let roof = trace.roof(kernel, self.device as usize);
         self.least_ns = self.least_ns.zip(roof).map(|(sum, (least, _))| sum + least);
         self.products_ns +=
             roof.filter(|(_, bound)| *bound == Bound::Products).map_or(0.0, |(least, _)| least);
@@ -286,6 +297,8 @@ mod tests {
         }
         let regret: Vec<Option<u64>> = (0..trace.spans.len()).map(|row| trace.regret_ns(row)).collect();
         assert_eq!(serde_json::json!(regret), all["regret"]);
+        let idle: Vec<f64> = (0..trace.memory.len()).map(|row| trace.memory.fragmentation(row)).collect();
+        assert_eq!(serde_json::json!(idle), all["fragmentation"]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! From what the runtime recorded to a trace.
 
 use std::{
-    collections::HashMap,
+    panic::Location,
+    sync::OnceLock,
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -9,19 +10,75 @@ use crossover_array::{DType, Runtime};
 use crossover_plan::{Class, Width};
 use crossover_runtime::{
     Device, DeviceProfile,
-    trace::{Kind, Seen, Span, Track as Recorded, Work},
+    trace::{Seen, Span, Track as Recorded, Work},
 };
+use rustc_hash::FxHashMap;
 
 use crate::{
-    Breakdown, Machine, MachineDevice, Trace, Track, TrackKind, advice, distinct,
+    Breakdown, Kernels, Launches, Machine, MachineDevice, Spans, Trace, Track, TrackKind, Transfers, advice,
+    distinct,
     trace::{FORMAT, VERSION},
 };
+
+/// The trace of a recording on a runtime.
+pub(crate) fn trace(name: &str, seen: &Seen, runtime: &Runtime) -> Trace {
+    let mut rows = Rows::of(seen);
+    for span in seen.spans() {
+        rows.add(&span);
+    }
+    let mut trace = Trace {
+        format: FORMAT.to_string(),
+        version: VERSION,
+        name: name.to_string(),
+        created: timestamp(seen.began),
+        crossover: env!("CARGO_PKG_VERSION").to_string(),
+        command: std::env::args().collect::<Vec<_>>().join(" "),
+        wall_ns: seen.wall,
+        dropped: seen.dropped,
+        estimated: rows.estimated,
+        machine: machine(runtime),
+        breakdown: Breakdown::default(),
+        strings: Vec::new(),
+        tracks: seen.tracks.iter().map(|track| described(track, runtime)).collect(),
+        spans: rows.spans,
+        kernels: rows.kernels,
+        launches: rows.launches,
+        transfers: rows.transfers,
+        memory: Default::default(),
+        events: Default::default(),
+        advice: Vec::new(),
+    };
+    // Threads that look at the same time may note it in the other order.
+    let mut samples: Vec<_> = seen.samples.iter().collect();
+    samples.sort_by_key(|sample| sample.time);
+    for sample in samples {
+        let (memory, of) = (&mut trace.memory, &sample.memory);
+        memory.time.push(sample.time);
+        memory.device.push(sample.device.0 as u32);
+        memory.live.push(of.live);
+        memory.cached.push(of.cached);
+        memory.others.push(of.external);
+        memory.budget.push(of.budget);
+        memory.level.push(of.level as u8);
+    }
+    let mut strings = rows.strings;
+    for note in &seen.notes {
+        trace.events.time.push(note.time);
+        trace.events.kind.push(strings.number(note.kind));
+        trace.events.text.push(strings.number(&note.text));
+    }
+    trace.strings = strings.list;
+    distinct::name(&mut trace.machine.devices, &mut trace.tracks);
+    trace.breakdown = Breakdown::of(&trace.spans, &trace.tracks, trace.wall_ns);
+    trace.advice = advice::of(&trace);
+    trace
+}
 
 /// Names by number.
 #[derive(Default)]
 struct Strings {
     list: Vec<String>,
-    known: HashMap<String, u32>,
+    known: FxHashMap<String, u32>,
 }
 
 impl Strings {
@@ -36,168 +93,185 @@ impl Strings {
     }
 }
 
-/// The trace of a recording on a runtime.
-pub(crate) fn trace(name: &str, recording: &Seen, runtime: &Runtime) -> Trace {
-    let mut trace = Trace {
-        format: FORMAT.to_string(),
-        version: VERSION,
-        name: name.to_string(),
-        created: timestamp(recording.began),
-        crossover: env!("CARGO_PKG_VERSION").to_string(),
-        command: std::env::args().collect::<Vec<_>>().join(" "),
-        wall_ns: recording.wall,
-        dropped: recording.dropped,
-        estimated: (0..recording.spans.len() as u32)
-            .filter(|&row| recording.spans[row as usize].estimated)
-            .collect(),
-        machine: machine(runtime),
-        breakdown: Breakdown::default(),
-        strings: Vec::new(),
-        tracks: recording.tracks.iter().map(|track| described(track, runtime)).collect(),
-        spans: Default::default(),
-        kernels: Default::default(),
-        launches: Default::default(),
-        transfers: Default::default(),
-        memory: Default::default(),
-        events: Default::default(),
-        advice: Vec::new(),
-    };
-    let mut strings = Strings::default();
-    let (mut kernels, mut plans) = (Known::default(), HashMap::new());
-    for span in &recording.spans {
-        let (kernel, launch) = match &span.work {
-            Some(work) => {
-                let kernel = kernel(&mut trace, &mut strings, &mut kernels, span, work);
-                let count = plans.len() as i64;
-                let plan = *plans.entry(work.plan.0).or_insert(count);
-                (i64::from(kernel), launched(&mut trace, &mut strings, (kernel, plan), span, work))
+/// Numbers of what lies where it lies as long as a recording is looked at: most spans are like the one before, and asking by address is quicker than by
+/// letters.
+struct Near<K> {
+    last: Option<(K, u32)>,
+    known: FxHashMap<K, u32>,
+}
+
+impl<K> Default for Near<K> {
+    fn default() -> Near<K> {
+        Near { last: None, known: FxHashMap::default() }
+    }
+}
+
+impl<K: Copy + Eq + std::hash::Hash> Near<K> {
+    #[inline]
+    fn number(&mut self, key: K, find: impl FnOnce() -> u32) -> u32 {
+        match self.last {
+            Some((last, number)) if last == key => number,
+            _ => {
+                let number = *self.known.entry(key).or_insert_with(find);
+                self.last = Some((key, number));
+                number
             }
-            None => (-1, -1),
+        }
+    }
+}
+
+/// What makes launches those of the same kernel: name, what it computes, form, type, and how much.
+type Key<'a> = (&'a str, &'a str, &'static str, &'static str, [u64; 4]);
+
+/// Columns in the making.
+struct Rows<'a> {
+    strings: Strings,
+    names: Near<(*const u8, usize)>,
+    places: Near<*const Location<'static>>,
+    /// The kernel and the plan of a whole launch, by the number that its kernel has in the recording.
+    numbered: Vec<Option<(u32, i64)>>,
+    known: FxHashMap<Key<'a>, u32>,
+    plans: FxHashMap<u64, i64>,
+    /// The number of no reason at all.
+    unreasoned: Option<u32>,
+    estimated: Vec<u32>,
+    spans: Spans,
+    kernels: Kernels,
+    launches: Launches,
+    transfers: Transfers,
+}
+
+impl<'a> Rows<'a> {
+    fn of(seen: &'a Seen) -> Rows<'a> {
+        let (mut spans, mut launches) = (Spans::default(), Launches::default());
+        spans.reserve(seen.len());
+        launches.reserve(seen.launches());
+        Rows {
+            strings: Strings::default(),
+            names: Near::default(),
+            places: Near::default(),
+            numbered: vec![None; seen.kernels()],
+            known: FxHashMap::default(),
+            plans: FxHashMap::default(),
+            unreasoned: None,
+            estimated: Vec::new(),
+            spans,
+            kernels: Kernels::default(),
+            launches,
+            transfers: Transfers::default(),
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, span: &Span<'a>) {
+        let row = self.spans.len() as u32;
+        let (kernel, launch, name) = match &span.work {
+            Some(work) => {
+                let (kernel, plan) = self.kernel(span.name, work);
+                (
+                    i64::from(kernel),
+                    self.launched((kernel, plan), span, work),
+                    self.kernels.name[kernel as usize],
+                )
+            }
+            None => {
+                let near = (span.name.as_ptr(), span.name.len());
+                (-1, -1, self.names.number(near, || self.strings.number(span.name)))
+            }
         };
-        let spans = &mut trace.spans;
+        let place = span.place.map_or(-1, |place| {
+            let line = || self.strings.number(&format!("{}:{}", place.file(), place.line()));
+            i64::from(self.places.number(std::ptr::from_ref(place), line))
+        });
+        let spans = &mut self.spans;
         spans.track.push(span.track as u32);
-        spans.kind.push(letter(span.kind).to_string());
-        spans.name.push(strings.number(span.name.as_str()));
+        spans.kind.push(span.kind.into());
+        spans.name.push(name);
         spans.start.push(span.start);
         spans.duration.push(span.duration);
         spans.parent.push(span.parent.map_or(-1, |parent| parent as i64));
         spans.kernel.push(kernel);
         spans.launch.push(launch);
         spans.bytes.push(span.bytes);
-        let place = span.place.map(|place| strings.number(&format!("{}:{}", place.file(), place.line())));
-        spans.place.push(place.map_or(-1, i64::from));
+        spans.place.push(place);
+        if span.estimated {
+            self.estimated.push(row);
+        }
         if let Some((from, to)) = span.way {
-            trace.transfers.span.push(trace.spans.len() as u32 - 1);
-            trace.transfers.from.push(from.0 as u32);
-            trace.transfers.to.push(to.0 as u32);
+            self.transfers.span.push(row);
+            self.transfers.from.push(from.0 as u32);
+            self.transfers.to.push(to.0 as u32);
         }
     }
-    // Threads that look at the same time may note it in the other order.
-    let mut samples: Vec<_> = recording.samples.iter().collect();
-    samples.sort_by_key(|sample| sample.time);
-    for sample in samples {
-        let (memory, of) = (&mut trace.memory, &sample.memory);
-        memory.time.push(sample.time);
-        memory.device.push(sample.device.0 as u32);
-        memory.live.push(of.live);
-        memory.cached.push(of.cached);
-        memory.others.push(of.external);
-        memory.budget.push(of.budget);
-        memory.level.push(of.level as u8);
-    }
-    for note in &recording.notes {
-        trace.events.time.push(note.time);
-        trace.events.kind.push(strings.number(note.kind));
-        trace.events.text.push(strings.number(&note.text));
-    }
-    trace.strings = strings.list;
-    distinct::name(&mut trace.machine.devices, &mut trace.tracks);
-    trace.breakdown = Breakdown::of(&trace.spans, &trace.tracks, trace.wall_ns);
-    trace.advice = advice::of(&trace);
-    trace
-}
 
-/// The letter of a kind of span in the file.
-fn letter(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Scope => "s",
-        Kind::Evaluation => "e",
-        Kind::Kernel => "k",
-        Kind::Transfer => "t",
-        Kind::Compile => "c",
-        Kind::Plan => "p",
-        Kind::Wait => "w",
-    }
-}
-
-/// Kernels by what makes launches the same: name, what it computes, form, type, and how much; and by where the first two are in memory, which is quicker, and alike
-/// for launches of one plan.
-#[derive(Default)]
-struct Known<'a> {
-    all: HashMap<(&'a str, &'a str, &'static str, &'static str, [u64; 4]), u32>,
-    near: HashMap<([*const u8; 2], [u64; 4]), u32>,
-}
-
-fn kernel<'a>(
-    trace: &mut Trace,
-    strings: &mut Strings,
-    known: &mut Known<'a>,
-    span: &'a Span,
-    work: &'a Work,
-) -> u32 {
-    let (name, text) = (span.name.as_str(), &*work.text);
-    let amounts = [work.read, work.written, work.flops, work.products];
-    let near = ([name.as_ptr(), text.as_ptr()], amounts);
-    if let Some(&kernel) = known.near.get(&near) {
-        return kernel;
-    }
-    let key = (name, text, work.form, work.dtype, amounts);
-    let kernel = *known.all.entry(key).or_insert_with(|| {
-        let kernels = &mut trace.kernels;
-        kernels.name.push(strings.number(name));
-        kernels.form.push(strings.number(work.form));
-        kernels.text.push(strings.number(text));
-        kernels.read.push(work.read);
-        kernels.written.push(work.written);
-        kernels.flops.push(work.flops);
-        kernels.dtype.push(strings.number(work.dtype));
-        kernels.products.push(work.products);
-        kernels.roof.push(work.has_roof.into());
-        kernels.len() as u32 - 1
-    });
-    known.near.insert(near, kernel);
-    kernel
-}
-
-fn launched(
-    trace: &mut Trace,
-    strings: &mut Strings,
-    (kernel, plan): (u32, i64),
-    span: &Span,
-    work: &Work,
-) -> i64 {
-    let whole = |times: &[f64]| -> Vec<u64> {
-        times.iter().map(|&time| if time.is_finite() { time as u64 } else { 0 }).collect()
-    };
-    let (reason, predicted, moving) = match &work.decision {
-        Some((decision, at)) => {
-            (decision.why(*at).to_string(), whole(decision.times_ns(*at)), whole(decision.moving_ns(*at)))
+    /// The row of a kernel, and the number of its plan.
+    #[inline]
+    fn kernel(&mut self, name: &'a str, work: &Work<'a>) -> (u32, i64) {
+        let number = work.number as usize;
+        match self.numbered[number] {
+            Some(known) if work.parts == 1 => known,
+            _ => {
+                let count = self.plans.len() as i64;
+                let plan = *self.plans.entry(work.kernel.plan).or_insert(count);
+                let known = (self.kernel_like(name, work), plan);
+                if work.parts == 1 {
+                    self.numbered[number] = Some(known);
+                }
+                known
+            }
         }
-        None => Default::default(),
-    };
-    let launches = &mut trace.launches;
-    launches.kernel.push(kernel);
-    launches.device.push(work.device.0 as u32);
-    launches.queued.push(span.queued);
-    launches.reason.push(strings.number(&reason));
-    launches.predicted.push(predicted);
-    launches.moved.push(work.moved);
-    launches.live.push(work.live);
-    launches.peak.push(work.peak);
-    launches.plan.push(plan);
-    launches.step.push(work.plan.1 as u32);
-    launches.moving.push(moving);
-    launches.len() as i64 - 1
+    }
+
+    /// The row of a kernel that is met for the first time, under its number or in so many parts.
+    fn kernel_like(&mut self, name: &'a str, work: &Work<'a>) -> u32 {
+        let (kernel, amounts) = (work.kernel, [work.read(), work.written(), work.flops(), work.products()]);
+        let key = (name, &*kernel.text, kernel.form, kernel.dtype, amounts);
+        let (kernels, strings) = (&mut self.kernels, &mut self.strings);
+        *self.known.entry(key).or_insert_with(|| {
+            let [read, written, flops, products] = amounts;
+            kernels.name.push(strings.number(name));
+            kernels.form.push(strings.number(kernel.form));
+            kernels.text.push(strings.number(&kernel.text));
+            kernels.read.push(read);
+            kernels.written.push(written);
+            kernels.flops.push(flops);
+            kernels.dtype.push(strings.number(kernel.dtype));
+            kernels.products.push(products);
+            kernels.roof.push(kernel.has_roof.into());
+            kernels.len() as u32 - 1
+        })
+    }
+
+    #[inline]
+    fn launched(&mut self, (kernel, plan): (u32, i64), span: &Span<'a>, work: &Work<'a>) -> i64 {
+        let whole = |times: &[f64]| -> Vec<u64> {
+            times.iter().map(|&time| if time.is_finite() { time as u64 } else { 0 }).collect()
+        };
+        let (reason, predicted, moving) = match work.decision {
+            Some((decision, at)) => (
+                self.strings.number(&decision.why(at).to_string()),
+                whole(decision.times_ns(at)),
+                whole(decision.moving_ns(at)),
+            ),
+            None => {
+                let reason = *self.unreasoned.get_or_insert_with(|| self.strings.number(""));
+                (reason, Vec::new(), Vec::new())
+            }
+        };
+        let launches = &mut self.launches;
+        launches.kernel.push(kernel);
+        launches.device.push(work.device.0 as u32);
+        launches.queued.push(span.queued);
+        launches.reason.push(reason);
+        launches.predicted.push(predicted);
+        launches.moved.push(work.moved);
+        launches.live.push(work.live);
+        launches.peak.push(work.peak);
+        launches.plan.push(plan);
+        launches.step.push(work.kernel.at as u32);
+        launches.moving.push(moving);
+        launches.len() as i64 - 1
+    }
 }
 
 fn described(track: &Recorded, runtime: &Runtime) -> Track {
@@ -247,18 +321,28 @@ fn products(known: &DeviceProfile) -> std::collections::BTreeMap<String, f64> {
     DType::ALL.iter().filter_map(rate).collect()
 }
 
-/// The processor's name, where the system tells it.
+/// The processor's name, where the system tells it: asked once, since the system writes a page about every core for it.
 pub(crate) fn processor() -> String {
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
-    name.map_or_else(|| std::env::consts::ARCH.to_string(), |(_, name)| name.trim().to_string())
+    static NAME: OnceLock<String> = OnceLock::new();
+    let ask = || {
+        let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+        name.map_or_else(|| std::env::consts::ARCH.to_string(), |(_, name)| name.trim().to_string())
+    };
+    NAME.get_or_init(ask).clone()
 }
 
-/// Bytes of host memory, where the system tells.
+/// Bytes of host memory, where the system tells; asked once.
 pub(crate) fn memory() -> u64 {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB"));
-    total.and_then(|kilobytes| kilobytes.trim().parse::<u64>().ok()).map_or(0, |kilobytes| kilobytes << 10)
+    static BYTES: OnceLock<u64> = OnceLock::new();
+    let ask = || {
+        let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB"));
+        total
+            .and_then(|kilobytes| kilobytes.trim().parse::<u64>().ok())
+            .map_or(0, |kilobytes| kilobytes << 10)
+    };
+    *BYTES.get_or_init(ask)
 }
 
 /// A moment as people and programs write it, in UTC.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Problem;
+use crate::{Problem, SpanKind};
 
 /// Equally long columns with checks that other tables' rows exist.
 macro_rules! table {
@@ -22,6 +22,12 @@ macro_rules! table {
             /// Whether there are none.
             pub fn is_empty(&self) -> bool {
                 self.len() == 0
+            }
+
+            /// Makes room for so many more rows.
+            #[allow(dead_code, reason = "of some tables nobody knows the length beforehand")]
+            pub(crate) fn reserve(&mut self, rows: usize) {
+                $(self.$field.reserve_exact(rows);)*
             }
 
             pub(crate) fn check_lengths(&self) -> Result<(), Problem> {
@@ -45,8 +51,8 @@ table! {
     Spans ("spans") {
         /// Row of `tracks`.
         track: u32,
-        /// One letter.
-        kind: String,
+        /// What it is about; one letter in the file.
+        kind: SpanKind,
         /// Number of a string.
         name: u32,
         /// Nanoseconds since the session began.
@@ -167,6 +173,21 @@ table! {
         kind: u32,
         /// Number of a string.
         text: u32,
+    }
+}
+
+impl Memory {
+    /// Fragmentation at a sample: the share of what was reserved, live and cached, that no array held, as
+    /// [`DeviceMemory::fragmentation`](crossover_runtime::DeviceMemory::fragmentation). The page has the same in `stats.js`.
+    ///
+    /// ```
+    /// use crossover_profile::Memory;
+    /// let memory = Memory { live: vec![60], cached: vec![20], ..Memory::default() };
+    /// assert_eq!(memory.fragmentation(0), 0.25);
+    /// ```
+    pub fn fragmentation(&self, row: usize) -> f64 {
+        let (live, cached) = (self.live[row], self.cached[row]);
+        crossover_runtime::idle_share(live, live.saturating_add(cached))
     }
 }
 

@@ -342,10 +342,15 @@ impl Trace {
     /// assert!(trace.place_of(kernel).is_some_and(|place| place.contains(".rs:")));
     /// ```
     pub fn place_of(&self, span: usize) -> Option<&str> {
+        self.place_number(span).map(|place| self.string(place))
+    }
+
+    /// The number of that line.
+    pub(crate) fn place_number(&self, span: usize) -> Option<u32> {
         let mut at = i64::try_from(span).ok()?;
         while let Some(row) = usize::try_from(at).ok().filter(|&row| row < self.spans.len()) {
             if let Ok(place) = u32::try_from(self.spans.place[row]) {
-                return Some(self.string(place));
+                return Some(place);
             }
             at = self.spans.parent[row];
         }

@@ -116,27 +116,24 @@ mod tests {
             assert!(executor.run_alone(Placement::Auto, &prepared, &inputs, &[]).is_some());
             run(alone);
             let seen = session.end();
-            let below = |name: &str| -> Vec<trace::Span> {
-                let at = seen.spans.iter().position(|span| span.name.as_str() == name).unwrap();
-                let is_below = |span: &&trace::Span| {
-                    let above = span.parent.map(|above| (above, seen.spans[above].parent));
+            let below = |name: &str| -> Vec<trace::Span<'_>> {
+                let at = seen.spans().position(|span| span.name == name).unwrap();
+                let is_below = |span: &trace::Span<'_>| {
+                    let above = span.parent.map(|above| (above, seen.span(above).parent));
                     above.is_some_and(|(above, top)| above == at || top == Some(at))
                 };
-                seen.spans.iter().filter(is_below).cloned().collect()
+                seen.spans().filter(is_below).collect()
             };
             for name in [usual, alone].into_iter().skip(round) {
                 let spans = below(name);
                 let [evaluation, kernel] = spans.as_slice() else { panic!("{name}: {spans:?}") };
-                assert_eq!(
-                    (evaluation.kind, evaluation.name.as_str()),
-                    (trace::Kind::Evaluation, "evaluate")
-                );
-                assert_eq!((kernel.kind, kernel.name.as_str()), (trace::Kind::Kernel, "add"));
+                assert_eq!((evaluation.kind, evaluation.name), (trace::Kind::Evaluation, "evaluate"));
+                assert_eq!((kernel.kind, kernel.name), (trace::Kind::Kernel, "add"));
                 assert_eq!((evaluation.place, kernel.place), (Some(line), Some(line)));
                 assert!(kernel.start >= evaluation.start && kernel.end() <= evaluation.end());
                 let work = kernel.work.as_ref().unwrap();
-                assert_eq!((work.form, work.dtype, work.device), ("map", "f32", Device::HOST));
-                assert_eq!((work.read, work.written, work.flops, kernel.bytes), (12, 12, 3, 24));
+                assert_eq!((work.kernel.form, work.kernel.dtype, work.device), ("map", "f32", Device::HOST));
+                assert_eq!((work.read(), work.written(), work.flops(), kernel.bytes), (12, 12, 3, 24));
             }
         }
     }

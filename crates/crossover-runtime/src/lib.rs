@@ -57,7 +57,7 @@ pub use folder::cache_folder;
 pub use fork::is_forked;
 pub use interrupt::Interrupt;
 pub use machine::{Device, Machine};
-pub use memory::DeviceMemory;
+pub use memory::{DeviceMemory, idle_share};
 pub use place::Placement;
 pub use prepared::Prepared;
 pub use profile::{Curve, DeviceProfile, Link, Links, Made, Profile, RateTable};

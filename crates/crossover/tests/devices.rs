@@ -243,15 +243,14 @@ fn spans_are_recorded_only_when_asked_for() {
     run();
     let seen = session.end();
     // Other tests run beside this one, on other threads.
-    let scopes: Vec<_> =
-        seen.spans.iter().filter(|span| span.name.as_str() == "spans of this test").collect();
+    let scopes: Vec<_> = seen.spans().filter(|span| span.name == "spans of this test").collect();
     assert_eq!(scopes.len(), 1);
     let kernels: Vec<_> =
-        seen.spans.iter().filter(|span| span.track == scopes[0].track && span.work.is_some()).collect();
+        seen.spans().filter(|span| span.track == scopes[0].track && span.work.is_some()).collect();
     assert_eq!(kernels.len(), 2);
     let work = kernels[0].work.as_ref().unwrap();
-    assert!(kernels[0].name.as_str().contains("exp") && work.read > 0 && work.flops > 0);
-    let parent = &seen.spans[kernels[0].parent.unwrap()];
+    assert!(kernels[0].name.contains("exp") && work.read() > 0 && work.flops() > 0);
+    let parent = seen.span(kernels[0].parent.unwrap());
     assert_eq!(parent.kind, trace::Kind::Evaluation);
 }
 
@@ -260,35 +259,38 @@ fn sessions_time_short_work_now_and_then_and_all_of_it_when_asked() {
     const RUNS: usize = 300;
     let s = setup(SimOptions::default(), Placement::On(SIM));
     let x = input(&s.machine);
-    let kernels = |session: trace::Session, name: &str| {
+    let recorded = |session: trace::Session, name: &str| {
         {
             let _mine = trace::scope(name.to_string());
             for _ in 0..RUNS {
                 s.executor.evaluate(&graph(), std::slice::from_ref(&x)).unwrap();
             }
         }
-        let seen = session.end();
-        let scope = seen.spans.iter().find(|span| span.name.as_str() == name).unwrap().clone();
+        session.end()
+    };
+    fn kernels<'a>(seen: &'a trace::Seen, name: &str) -> (Vec<trace::Span<'a>>, trace::Span<'a>) {
+        let scope = seen.spans().find(|span| span.name == name).unwrap();
         let tracks: Vec<_> = (0..seen.tracks.len())
             .filter(|&at| matches!(seen.tracks[at], trace::Track::Queue(queue) if queue.purpose == "compute"))
             .collect();
         // Other tests run beside this one: those of this thread's evaluations.
-        let mine = |span: &&trace::Span| {
-            let asked = span.parent.map(|at| seen.spans[at].track);
+        let mine = |span: &trace::Span<'_>| {
+            let asked = span.parent.map(|at| seen.span(at).track);
             span.work.is_some() && tracks.contains(&span.track) && asked == Some(scope.track)
         };
-        let spans: Vec<trace::Span> = seen.spans.iter().filter(mine).cloned().collect();
-        (spans, scope)
-    };
-    let (spans, scope) = kernels(trace::Session::begin(), "now and then");
+        (seen.spans().filter(mine).collect(), scope)
+    }
+    let seen = recorded(trace::Session::begin(), "now and then");
+    let (spans, scope) = kernels(&seen, "now and then");
     assert_eq!(spans.len(), 2 * RUNS, "every launch is there");
     let estimated = spans.iter().filter(|span| span.estimated).count();
     // The first run is timed; after that one in hundreds may be.
     assert!((RUNS..=2 * RUNS - 2).contains(&estimated), "{estimated} of {}", spans.len());
     assert!(!spans[0].estimated && !spans[1].estimated);
     assert!(spans.iter().all(|span| span.start >= span.queued && span.start >= scope.start));
-    assert!(spans.windows(2).all(|pair| pair[0].name.as_str() != pair[1].name.as_str()), "in their order");
-    let (spans, _) = kernels(trace::Session::begin_timing_everything(), "everything");
+    assert!(spans.windows(2).all(|pair| pair[0].name != pair[1].name), "in their order");
+    let seen = recorded(trace::Session::begin_timing_everything(), "everything");
+    let (spans, _) = kernels(&seen, "everything");
     assert_eq!(spans.len(), 2 * RUNS);
     assert!(spans.iter().all(|span| !span.estimated && span.duration > 0));
 }

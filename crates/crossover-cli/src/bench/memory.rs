@@ -50,15 +50,14 @@ struct Stage {
     live: u64,
     cached: u64,
     reserved: u64,
-    /// By how much more is reserved than live, as a share of what is live.
+    /// The share of what is reserved that is not live: [`DeviceMemory::fragmentation`].
     fragmentation: f64,
 }
 
 impl Stage {
     fn of(memory: &DeviceMemory) -> Stage {
-        let fragmentation =
-            if memory.live == 0 { 0.0 } else { memory.reserved as f64 / memory.live as f64 - 1.0 };
-        Stage { live: memory.live, cached: memory.cached, reserved: memory.reserved, fragmentation }
+        let DeviceMemory { live, cached, reserved, .. } = *memory;
+        Stage { live, cached, reserved, fragmentation: memory.fragmentation() }
     }
 }
 
@@ -244,7 +243,7 @@ fn text(memory: &Memory) -> String {
     );
     let heading = format!(
         "{:<7} {:>9} {:>10} {:>10} {:>12} {:>10} {:>10} {:>8} {:>7}",
-        "device", "each", "live", "reserved", "half: cached", "end: live", "reserved", "beyond", "reused"
+        "device", "each", "live", "reserved", "half: cached", "end: live", "reserved", "idle", "reused"
     );
     let _ = writeln!(out, "{}", style(heading).bold());
     for row in &memory.sizes {
@@ -262,7 +261,7 @@ fn text(memory: &Memory) -> String {
             100.0 * row.hit_rate,
         );
     }
-    out.push_str("\n\"beyond\" is what is reserved at the end beyond what is live, as a share of it: fragmentation. \"reused\" is the share of\nallocations that took no fresh memory.\n");
+    out.push_str("\n\"idle\" is the share of what is reserved at the end that is not live: fragmentation. \"reused\" is the share of allocations\nthat took no fresh memory.\n");
     let _ = writeln!(out, "\n{}\n", style("Most that is live beyond the operands, fused and not").bold());
     let (fused_sign, unfused_sign) = if blocks { ("█", "░") } else { ("#", "-") };
     let mut device = "";
@@ -344,7 +343,7 @@ fn page(memory: &Memory) -> String {
         ];
         sheet.table(
             &format!("Figures, {device}"),
-            "Fragmentation is what is reserved at the end beyond what is live, as a share of it.",
+            "Fragmentation is the share of what is reserved at the end that is not live.",
             &columns,
             rows.collect(),
         );

@@ -221,7 +221,7 @@ pub const NOT_YET: &[(&str, &str)] = &[
     ),
     (
         "001 memory in fragments, less than a fifth",
-        "a figure of memory: `crossover bench memory`, column \"beyond\", docs/memory.md",
+        "a figure of memory: `crossover bench memory`, column \"idle\", docs/memory.md",
     ),
     (
         "002 a third of allocations reused, the pool's hit rate",

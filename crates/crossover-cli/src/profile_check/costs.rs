@@ -25,8 +25,10 @@ pub struct Costs {
     span_off_ns: f64,
     /// Nanoseconds of a scope while a session records; the bar is 60.
     span_on_ns: f64,
-    /// Nanoseconds per span that the end of a session takes to make a trace of them; no part of any ratio.
+    /// Nanoseconds per span that the end of a session takes to make a trace of them.
     gather_ns: f64,
+    /// Microseconds that the end of a session takes in which nothing happened.
+    empty_us: f64,
     /// One per place where the workloads ran.
     suites: Vec<Together>,
     workloads: Vec<Cost>,
@@ -40,6 +42,9 @@ struct Together {
     total: f64,
     /// The geometric mean of the ratios, as if each workload ran for equally long.
     mean: f64,
+    /// Both again, with the end of the session counted too: from its beginning until there is a trace.
+    ended_total: f64,
+    ended_mean: f64,
     /// Both again, of a third turn without a session against the first: what is noise.
     control_total: f64,
     control_mean: f64,
@@ -61,8 +66,10 @@ struct Cost {
     spread: f64,
     /// As `ratio`, of a turn that has no session either.
     control: f64,
-    /// Microseconds of a call that ending the session takes, once the calls are over: no part of the ratio.
+    /// Microseconds of a call that ending the session takes, once the calls are over: no part of `ratio`.
     end_us: f64,
+    /// As `ratio`, with the end of the session counted too.
+    ended: f64,
 }
 
 /// Runs something so many times, waits until all is done, and says how many seconds one took.
@@ -119,6 +126,7 @@ pub fn measure(wanted: &Wanted) -> Result<Costs> {
         span_off_ns: best(|| spans(10 * SPANS)),
         span_on_ns: 0.0,
         gather_ns: 0.0,
+        empty_us: 0.0,
         suites: Vec::new(),
         workloads: Vec::new(),
     };
@@ -132,12 +140,18 @@ pub fn measure(wanted: &Wanted) -> Result<Costs> {
         took
     });
     costs.gather_ns = gathered.into_iter().fold(f64::INFINITY, f64::min);
+    costs.empty_us = best(|| {
+        let session = Session::begin("nothing");
+        let start = Instant::now();
+        black_box(session.end());
+        start.elapsed().as_secs_f64() * 1e6
+    });
     let mut one = |mut work: Work| -> Result<()> {
         let (name, place) = (work.name, work.place);
-        let (calls, [off, on, ratio, spread, control, end]) =
+        let (calls, [off, on, ratio, spread, control, end, ended]) =
             compared(&mut work.run, wanted.rounds).with_context(|| format!("{name} {place}"))?;
         let (off_us, on_us, end_us) = (off * 1e6, on * 1e6, end * 1e6);
-        let cost = Cost { name, place, calls, off_us, on_us, ratio, spread, control, end_us };
+        let cost = Cost { name, place, calls, off_us, on_us, ratio, spread, control, end_us, ended };
         // As they come: all of them take minutes.
         if costs.workloads.is_empty() {
             eprintln!("{HEADS}");
@@ -159,14 +173,14 @@ pub fn measure(wanted: &Wanted) -> Result<Costs> {
 }
 
 /// What stands above the lines of workloads.
-const HEADS: &str = "  plain µs  profiled µs   ratio  spread  control  calls  workload";
+const HEADS: &str = "  plain µs  profiled µs   ratio  spread  control   ended  calls  workload";
 
 impl Cost {
     /// A line of the table.
     fn line(&self) -> String {
-        let Cost { off_us, on_us, ratio, spread, control, calls, name, place, .. } = self;
+        let Cost { off_us, on_us, ratio, spread, control, ended, calls, name, place, .. } = self;
         format!(
-            "{off_us:>10.2} {on_us:>12.2} {ratio:>7.3} {spread:>7.3} {control:>8.3} {calls:>6}  {name} {place}"
+            "{off_us:>10.2} {on_us:>12.2} {ratio:>7.3} {spread:>7.3} {control:>8.3} {ended:>7.3} {calls:>6}  {name} {place}"
         )
     }
 }
@@ -174,9 +188,10 @@ impl Cost {
 impl Together {
     /// A line below the table.
     fn line(&self) -> String {
-        let Together { place, total, mean, control_total, control_mean } = self;
+        let Together { place, total, mean, ended_total, ended_mean, control_total, control_mean } = self;
         format!(
-            "{place}: total {total:.4} (control {control_total:.4}), mean {mean:.4} (control {control_mean:.4})"
+            "{place}: total {total:.4} (control {control_total:.4}, ended {ended_total:.4}), mean {mean:.4} (control {control_mean:.4}, ended \
+             {ended_mean:.4})"
         )
     }
 }
@@ -197,6 +212,8 @@ fn together(workloads: &[Cost]) -> Vec<Together> {
             place: place.to_owned(),
             total: total(|cost| cost.ratio),
             mean: mean(|cost| cost.ratio),
+            ended_total: total(|cost| cost.ended),
+            ended_mean: mean(|cost| cost.ended),
             control_total: total(|cost| cost.control),
             control_mean: mean(|cost| cost.control),
         }
@@ -222,8 +239,9 @@ fn each_of<T>(count: u32, mut call: impl FnMut() -> T) -> f64 {
     start.elapsed().as_nanos() as f64 / f64::from(count)
 }
 
-/// Seconds of one call without and with a session, their ratio, its spread, the ratio of a second turn without one, and the part of a call in ending the session.
-fn compared(run: &mut dyn FnMut(usize) -> Result<f64>, rounds: usize) -> Result<(usize, [f64; 6])> {
+/// Seconds of one call without and with a session, their ratio, its spread, the ratio of a second turn without one, the part of a call in ending the session, and
+/// the ratio with that.
+fn compared(run: &mut dyn FnMut(usize) -> Result<f64>, rounds: usize) -> Result<(usize, [f64; 7])> {
     /// Of what takes longer, in seconds, a few calls must do.
     const LONG: f64 = 0.5;
     /// Calls before anything counts, unless they are long: compilers, trials and sequences are over then.
@@ -236,9 +254,9 @@ fn compared(run: &mut dyn FnMut(usize) -> Result<f64>, rounds: usize) -> Result<
     }
     let count = ((BATCH / first.max(1e-9)) as usize).clamp(1, 20_000);
     let rounds = if first > LONG { rounds.min(5) } else { rounds };
-    let [mut off, mut on, mut ratios, mut controls, mut ends] = [const { Vec::new() }; 5];
+    let [mut off, mut on, mut ratios, mut controls, mut ends, mut ended] = [const { Vec::new() }; 6];
     for round in 0..rounds {
-        let mut took = [0.0; 3];
+        let (mut took, mut end) = ([0.0; 3], 0.0);
         // In turn, so that none is always the second.
         for turn in 0..took.len() {
             let which = (round + turn) % took.len();
@@ -247,18 +265,21 @@ fn compared(run: &mut dyn FnMut(usize) -> Result<f64>, rounds: usize) -> Result<
             if let Some(session) = session {
                 let start = Instant::now();
                 black_box(session.end());
-                ends.push(start.elapsed().as_secs_f64() / count as f64);
+                end = start.elapsed().as_secs_f64() / count as f64;
             }
         }
         off.push(took[0]);
         on.push(took[1]);
         ratios.push(took[1] / took[0]);
         controls.push(took[2] / took[0]);
+        ends.push(end);
+        ended.push((took[1] + end) / took[0]);
     }
     let spread = (quantile(&mut ratios, 0.75) - quantile(&mut ratios, 0.25)) / 2.0;
     let middle = |values: &mut Vec<f64>| quantile(values, 0.5);
-    let [off, on, control, end] = [&mut off, &mut on, &mut controls, &mut ends].map(middle);
-    let figures = [off, on, middle(&mut ratios), spread, control, end];
+    let [off, on, control, end, ended] =
+        [&mut off, &mut on, &mut controls, &mut ends, &mut ended].map(middle);
+    let figures = [off, on, middle(&mut ratios), spread, control, end, ended];
     Ok((count, figures))
 }
 
@@ -291,14 +312,16 @@ mod tests {
             ratio,
             spread: 0.0,
             control: 1.0,
-            end_us: 0.0,
+            end_us: 0.1 * off_us,
+            ended: ratio + 0.1,
         };
         let line = cost("a", 90.0, 1.5).line();
         let words: Vec<&str> = line.split_whitespace().collect();
-        assert_eq!(words, ["90.00", "135.00", "1.500", "0.000", "1.000", "1", "a"]);
+        assert_eq!(words, ["90.00", "135.00", "1.500", "0.000", "1.000", "1.600", "1", "a"]);
         let all = together(&[cost("a", 90.0, 1.0), cost("b", 7.0, 3.0), cost("a", 10.0, 1.21)]);
         assert_eq!((all[0].place.as_str(), all[1].place.as_str()), ("a", "b"));
         assert!((all[0].total - 1.021).abs() < 1e-12 && (all[0].mean - 1.1).abs() < 1e-12);
+        assert!((all[0].ended_total - 1.121).abs() < 1e-12 && (all[1].ended_mean - 3.1).abs() < 1e-12);
         assert!((all[1].total - 3.0).abs() < 1e-12 && (all[0].control_total - 1.0).abs() < 1e-12);
     }
 }

@@ -173,6 +173,8 @@ def test_figures_are_those_of_the_library(show):
         for name in ("rate", "flopRate", "roof"):
             assert one[name] == (None if wanted[name] is None else pytest.approx(wanted[name], rel=1e-9)), (name, one, wanted)
         assert {name: one[name] for name in ("text", "device", "bound", "plans")} == {name: wanted[name] for name in ("text", "device", "bound", "plans")}
+    idle = page.evaluate("() => { const { memory } = App.traces[0]; return Array.from(memory.live, (live, row) => Stats.fragmentation(live, memory.cached[row])); }")
+    assert idle == expected["fragmentation"]
 
 
 def test_no_roof_where_none_was_measured(show, traces):

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{Trace, TrackKind};
+use crate::{SpanKind, Trace, TrackKind};
 
 /// The trace as JSON for <https://ui.perfetto.dev> or `chrome://tracing`: threads of the host are one process, every device another with its queues
 /// as threads. Arguments of an event tell the line that asked for it, its bytes, what a kernel computes and in which plan; `estimated` marks what nobody timed.
@@ -32,7 +32,7 @@ pub fn chrome(trace: &Trace) -> String {
         let mut event = json!({
             "ph": "X",
             "name": trace.name_of(row),
-            "cat": category(&spans.kind[row]),
+            "cat": category(spans.kind[row]),
             "pid": process(trace, track),
             "tid": track,
             "ts": micros(spans.start[row]),
@@ -86,14 +86,14 @@ fn process(trace: &Trace, track: usize) -> u32 {
     }
 }
 
-fn category(kind: &str) -> &'static str {
+fn category(kind: SpanKind) -> &'static str {
     match kind {
-        "s" => "scope",
-        "e" => "evaluation",
-        "k" => "kernel",
-        "t" => "copy",
-        "c" => "compile",
-        "p" => "plan",
-        _ => "wait",
+        SpanKind::Scope => "scope",
+        SpanKind::Evaluation => "evaluation",
+        SpanKind::Kernel => "kernel",
+        SpanKind::Transfer => "copy",
+        SpanKind::Compile => "compile",
+        SpanKind::Plan => "plan",
+        SpanKind::Wait => "wait",
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use crate::Trace;
+use crate::{SpanKind, Trace};
 
 /// Totals of a trace as metrics, for a push gateway or the textfile collector.
 ///
@@ -21,7 +21,7 @@ pub fn prometheus(trace: &Trace) -> String {
         let _ = writeln!(out, "crossover_trace_seconds{{session={session},part={}}} {seconds}", label(part));
     }
     let mut kernels: BTreeMap<(&str, u32), (u64, u64, u64)> = BTreeMap::new();
-    for row in (0..trace.spans.len()).filter(|&row| trace.spans.kind[row] == "k") {
+    for row in (0..trace.spans.len()).filter(|&row| trace.spans.kind[row] == SpanKind::Kernel) {
         let Ok(launch) = usize::try_from(trace.spans.launch[row]) else { continue };
         let entry = kernels.entry((trace.name_of(row), trace.launches.device[launch])).or_default();
         entry.0 = entry.0.saturating_add(trace.spans.duration[row]);

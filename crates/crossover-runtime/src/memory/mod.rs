@@ -18,7 +18,7 @@ pub use leak::{LeakReport, LeakWatch, Sample};
 pub use limit::{Growth, Limit, Limits};
 pub use pressure::{Level, PressureEvent, Subscription};
 pub use reclaim::Reclaimed;
-pub use stats::DeviceMemory;
+pub use stats::{DeviceMemory, idle_share};
 
 pub(crate) use pressure::Subscribers;
 pub(crate) use reclaim::{Tally, is_full};

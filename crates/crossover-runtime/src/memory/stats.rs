@@ -6,8 +6,8 @@ use super::Level;
 ///
 /// ```
 /// use crossover_runtime::DeviceMemory;
-/// let stats = DeviceMemory { live: 80, reserved: 100, peak: 90, peak_reserved: 100, ..DeviceMemory::default() };
-/// assert!((stats.fragmentation() - 0.1111).abs() < 1e-3);
+/// let stats = DeviceMemory { live: 75, reserved: 100, peak: 90, peak_reserved: 100, ..DeviceMemory::default() };
+/// assert_eq!((stats.fragmentation(), stats.available()), (0.25, 0));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct DeviceMemory {
@@ -65,9 +65,21 @@ impl DeviceMemory {
         self.external
     }
 
-    /// By how much more was reserved than live when most was: a share of what was live.
+    /// The share of what is reserved that no array holds, from 0 to 1: what a pool cannot hand out for lack of a fitting block lies in there. See
+    /// [`idle_share`].
     pub fn fragmentation(&self) -> f64 {
-        if self.peak == 0 { 0.0 } else { self.peak_reserved.max(self.peak) as f64 / self.peak as f64 - 1.0 }
+        idle_share(self.live, self.reserved)
+    }
+
+    /// The same of the most that was live and the most that was reserved, which need not have been at one moment.
+    ///
+    /// ```
+    /// use crossover_runtime::DeviceMemory;
+    /// let stats = DeviceMemory { peak: 90, peak_reserved: 100, ..DeviceMemory::default() };
+    /// assert!((stats.peak_fragmentation() - 0.1).abs() < 1e-12);
+    /// ```
+    pub fn peak_fragmentation(&self) -> f64 {
+        idle_share(self.peak, self.peak_reserved)
     }
 
     /// Share of allocations that took no fresh memory.
@@ -81,4 +93,14 @@ impl DeviceMemory {
         let all = self.hits + self.misses;
         if all == 0 { 0.0 } else { self.hits as f64 / all as f64 }
     }
+}
+
+/// Fragmentation, wherever it is told: the share of so many reserved bytes that are not among so many live ones; 0 where nothing is reserved.
+///
+/// ```
+/// use crossover_runtime::idle_share;
+/// assert_eq!((idle_share(60, 80), idle_share(0, 80), idle_share(0, 0)), (0.25, 1.0, 0.0));
+/// ```
+pub fn idle_share(live: u64, reserved: u64) -> f64 {
+    if reserved == 0 { 0.0 } else { reserved.saturating_sub(live) as f64 / reserved as f64 }
 }

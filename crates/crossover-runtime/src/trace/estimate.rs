@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{event::Kind, session::Span};
+use super::{event::Kind, seen::Span};
 use crate::Device;
 
 /// What lasts as long as each other: the same kernel with as much to do, or copies the same way of about as many bytes.
@@ -16,9 +16,9 @@ enum Like<'a> {
 }
 
 impl Like<'_> {
-    fn of(span: &Span) -> (usize, Like<'_>) {
+    fn of<'a>(span: &Span<'a>) -> (usize, Like<'a>) {
         let like = match &span.work {
-            Some(work) => Like::Kernel(span.name.as_str(), [work.read, work.written, work.flops]),
+            Some(work) => Like::Kernel(span.name, [work.read(), work.written(), work.flops()]),
             None => Like::Copy(span.way, span.bytes.max(1).ilog2()),
         };
         (span.track, like)
@@ -26,7 +26,7 @@ impl Like<'_> {
 }
 
 /// How long things of each kind took that were timed, by the median, and how soon after they were asked for they began at best.
-fn known<'a>(spans: &'a [&mut Span]) -> (FxHashMap<(usize, Like<'a>), u64>, u64) {
+fn known<'a>(spans: &[Span<'a>]) -> (FxHashMap<(usize, Like<'a>), u64>, u64) {
     let mut all: FxHashMap<(usize, Like<'_>), Vec<u64>> = FxHashMap::default();
     let mut soonest = u64::MAX;
     for span in spans.iter().filter(|span| !span.estimated) {
@@ -45,7 +45,7 @@ fn known<'a>(spans: &'a [&mut Span]) -> (FxHashMap<(usize, Like<'a>), u64>, u64)
 
 /// Places what was not timed among the spans of one queue, in the order in which the host asked for them. False for those that nothing like them was
 /// timed.
-pub(super) fn place(spans: &mut [&mut Span]) -> Vec<bool> {
+pub(super) fn place(spans: &mut [Span<'_>]) -> Vec<bool> {
     let (lengths, soonest) = known(spans);
     let found: Vec<Option<u64>> = spans.iter().map(|span| lengths.get(&Like::of(span)).copied()).collect();
     drop(lengths);
@@ -65,7 +65,7 @@ pub(super) fn place(spans: &mut [&mut Span]) -> Vec<bool> {
 }
 
 /// Places a run of spans between what was timed before it and after it.
-fn fit(run: &mut [&mut Span], from: u64, until: u64, soonest: u64) {
+fn fit(run: &mut [Span<'_>], from: u64, until: u64, soonest: u64) {
     let mut before = from;
     for span in run.iter_mut() {
         span.start = before.max(span.queued + soonest);
@@ -87,55 +87,69 @@ fn fit(run: &mut [&mut Span], from: u64, until: u64, soonest: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Work;
+    use crate::trace::{Described, Work};
 
-    fn span(name: &'static str, queued: u64, when: Option<(u64, u64)>) -> Span {
-        let work = Work {
-            device: Device(1),
+    fn kernel() -> Described {
+        Described {
+            name: "exp".into(),
+            text: "exp(x0)".into(),
+            plan: 1,
+            at: 0,
             form: "map",
+            dtype: "f32",
             read: 8,
             written: 8,
             flops: 1,
             products: 0,
             has_roof: true,
-            dtype: "f32",
-            text: "exp(x0)".into(),
-            plan: (1, 0),
-            decision: None,
-            moved: 0,
-            live: 0,
-            peak: 0,
-        };
-        let (start, duration) = when.unwrap_or_default();
-        Span {
-            kind: Kind::Kernel,
-            name: name.into(),
-            track: 1,
-            start,
-            duration,
-            parent: None,
-            queued,
-            work: Some(work),
-            bytes: 16,
-            way: None,
-            place: None,
-            estimated: when.is_none(),
         }
     }
 
-    fn placed(mut spans: Vec<Span>) -> (Vec<(u64, u64)>, Vec<bool>) {
-        let found = place(&mut spans.iter_mut().collect::<Vec<_>>());
+    /// What it is called, when the host asked for it, and when a device began and how long it took, if it was timed.
+    type Row = (&'static str, u64, Option<(u64, u64)>);
+
+    fn placed(rows: &[Row]) -> (Vec<(u64, u64)>, Vec<bool>) {
+        let kernel = kernel();
+        let span = |&(name, queued, when): &Row| {
+            let work = Work {
+                kernel: &kernel,
+                number: 0,
+                parts: 1,
+                device: Device(1),
+                decision: None,
+                moved: 0,
+                live: 0,
+                peak: 0,
+            };
+            let (start, duration) = when.unwrap_or_default();
+            Span {
+                kind: Kind::Kernel,
+                name,
+                track: 1,
+                start,
+                duration,
+                parent: None,
+                queued,
+                work: Some(work),
+                bytes: 16,
+                way: None,
+                place: None,
+                estimated: when.is_none(),
+            }
+        };
+        let mut spans: Vec<Span<'_>> = rows.iter().map(span).collect();
+        let found = place(&mut spans);
         (spans.iter().map(|span| (span.start, span.end())).collect(), found)
     }
 
     #[test]
     fn they_follow_one_another_and_last_as_long_as_their_like() {
-        let (places, found) = placed(vec![
-            span("a", 0, Some((5, 10))),
-            span("a", 1, None),
-            span("a", 2, None),
-            span("a", 100, None),
-            span("never timed", 100, None),
+        let (places, found) = placed(&[
+            ("a", 0, Some((5, 10))),
+            ("a", 1, None),
+            ("a", 2, None),
+            ("a", 100, None),
+            ("never timed", 100, None),
         ]);
         // The first begins 5 after it was asked for; so does the fourth, which nobody is in the way of.
         assert_eq!(places, [(5, 15), (15, 25), (25, 35), (105, 115), (115, 115)]);
@@ -144,13 +158,13 @@ mod tests {
 
     #[test]
     fn they_end_before_what_was_timed_begins() {
-        let (places, _) = placed(vec![
-            span("a", 0, Some((5, 10))),
-            span("a", 1, None),
-            span("a", 2, None),
-            span("b", 3, Some((32, 4))),
-            span("a", 31, None),
-            span("b", 33, Some((38, 4))),
+        let (places, _) = placed(&[
+            ("a", 0, Some((5, 10))),
+            ("a", 1, None),
+            ("a", 2, None),
+            ("b", 3, Some((32, 4))),
+            ("a", 31, None),
+            ("b", 33, Some((38, 4))),
         ]);
         // 17 are left for two of 10, and 2 for one.
         assert_eq!(places, [(5, 15), (15, 23), (23, 31), (32, 36), (36, 38), (38, 42)]);

@@ -85,39 +85,6 @@ pub trait Timing: Send + Sync {
     fn resolve(&self) -> Option<(std::time::Instant, std::time::Instant)>;
 }
 
-/// What a kernel was asked to do.
-#[derive(Debug, Clone)]
-pub struct Work {
-    /// Where it ran.
-    pub device: Device,
-    /// `map`, `row`, `column`, `call` or `custom`.
-    pub form: &'static str,
-    /// Bytes it reads.
-    pub read: u64,
-    /// Bytes it writes.
-    pub written: u64,
-    /// Arithmetic operations.
-    pub flops: u64,
-    /// Those of matrix products.
-    pub products: u64,
-    /// Whether moving its bytes and computing its products are all that bounds it: not so for sorts, transforms, random numbers and lookups.
-    pub has_roof: bool,
-    /// The type it writes.
-    pub dtype: &'static str,
-    /// What it computes, without sizes.
-    pub text: Arc<str>,
-    /// The number of its plan, and which kernel of that it is.
-    pub plan: (u64, usize),
-    /// Why it ran there, if anything was decided, and which kernel of its plan it is.
-    pub decision: Option<(Arc<Decision>, usize)>,
-    /// Bytes that had to be copied for it first.
-    pub moved: u64,
-    /// Bytes of arrays on its device once its results had their memory; 0 where nobody counts.
-    pub live: u64,
-    /// The most that had been live there until then.
-    pub peak: u64,
-}
-
 /// Something that a device does after the host has gone on: on which queue, and who knows when. Nobody does if it was not timed; then it is
 /// placed by others of its kind that were.
 pub type Away = (Queue, Option<Arc<dyn Timing>>);
@@ -187,46 +154,29 @@ pub(crate) struct Copied {
 
 /// What is known about a kernel before it runs.
 #[derive(Debug)]
-pub(crate) struct Described {
-    pub(crate) name: Arc<str>,
-    /// What it computes.
-    pub(crate) text: Arc<str>,
+pub struct Described {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What it computes, without sizes.
+    pub text: Arc<str>,
     /// The number of its plan.
-    pub(crate) plan: u64,
+    pub plan: u64,
     /// Its place in its plan, for what was decided about it.
-    pub(crate) at: usize,
-    pub(crate) form: &'static str,
-    pub(crate) dtype: &'static str,
-    pub(crate) read: u64,
-    pub(crate) written: u64,
-    pub(crate) flops: u64,
+    pub at: usize,
+    /// `map`, `row`, `column`, `call` or `custom`.
+    pub form: &'static str,
+    /// The type it writes.
+    pub dtype: &'static str,
+    /// Bytes it reads.
+    pub read: u64,
+    /// Bytes it writes.
+    pub written: u64,
+    /// Arithmetic operations.
+    pub flops: u64,
     /// Operations of matrix products among them.
-    pub(crate) products: u64,
-    /// Whether bytes and products are all that bounds it.
-    pub(crate) has_roof: bool,
-}
-
-impl Described {
-    /// What one of several equal parts was asked to do.
-    pub(crate) fn work(&self, device: Device, held: Held, parts: u64) -> Work {
-        let parts = parts.max(1);
-        Work {
-            device,
-            form: self.form,
-            read: self.read / parts,
-            written: self.written / parts,
-            flops: self.flops / parts,
-            products: self.products / parts,
-            has_roof: self.has_roof,
-            dtype: self.dtype,
-            text: self.text.clone(),
-            plan: (self.plan, self.at),
-            decision: None,
-            moved: 0,
-            live: held.live,
-            peak: held.peak,
-        }
-    }
+    pub products: u64,
+    /// Whether moving its bytes and computing its products are all that bounds it: not so for sorts, transforms, random numbers and lookups.
+    pub has_roof: bool,
 }
 
 /// How full a device was at a moment.

@@ -128,14 +128,24 @@ pub(super) fn dropped() {
     DROPPED.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Shows every thread's name and its events since a moment. No lock is held meanwhile: who looks may wait for a device.
-pub(super) fn visit(first: Ticks, mut see: impl FnMut(&str, &[&Event])) {
+/// What a thread has written: its chunks, and how many events each of them had.
+pub(super) struct Written {
+    pub(super) name: String,
+    pub(super) chunks: Vec<(Arc<Chunk>, usize)>,
+}
+
+/// What all threads have written until now.
+pub(super) fn written() -> Vec<Written> {
     let lanes = LANES.lock().clone();
-    for lane in lanes {
+    let one = |lane: Arc<Lane>| {
         let chunks = lane.chunks.lock().clone();
-        let events = chunks.iter().flat_map(|chunk| chunk.events());
-        see(&lane.thread, &events.filter(|event| event.start >= first).collect::<Vec<_>>());
-    }
+        let counted = chunks.into_iter().map(|chunk| {
+            let count = chunk.events().len();
+            (chunk, count)
+        });
+        Written { name: lane.thread.clone(), chunks: counted.collect() }
+    };
+    lanes.into_iter().map(one).collect()
 }
 
 pub(super) fn sample(sample: Sample) {
@@ -196,7 +206,12 @@ pub(super) fn leave() {
     *BESIDE.lock() = Beside::default();
     lanes.retain(|lane| Arc::strong_count(lane) > 1);
     drop(lanes);
-    // Those that threads still hold are emptied by them.
+    recycle(chunks);
+}
+
+/// Empties chunks that nobody else has, and keeps some of them for the next session. Those that threads still write to, or other sessions look at, are
+/// left to them.
+pub(super) fn recycle(chunks: Vec<Arc<Chunk>>) {
     let mut empty: Vec<Pen> = chunks.into_iter().filter_map(Pen::of).collect();
     let mut kept = EMPTY.lock();
     let room = KEPT.saturating_sub(kept.len());

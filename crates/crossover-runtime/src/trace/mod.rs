@@ -13,7 +13,7 @@
 //!     let _inner = scope("inner");
 //! }
 //! let seen = session.end();
-//! let mine: Vec<_> = seen.spans.iter().filter(|span| span.kind == Kind::Scope).map(|span| span.name.as_str()).collect();
+//! let mine: Vec<_> = seen.spans().filter(|span| span.kind == Kind::Scope).map(|span| span.name).collect();
 //! assert_eq!(mine, ["outer", "inner"]);
 //! ```
 
@@ -21,8 +21,10 @@ mod chunk;
 mod clock;
 mod estimate;
 mod event;
+mod gather;
 mod lane;
 mod meter;
+mod seen;
 mod session;
 mod told;
 
@@ -34,11 +36,12 @@ use std::{
 
 use crate::{Decision, Device};
 
-pub use event::{Away, Kind, Name, Note, Queue, Sample, Timing, Work};
+pub use event::{Away, Described, Kind, Name, Note, Queue, Sample, Timing};
 use event::{Copied, Event, What};
-pub(crate) use event::{Described, Held, More, Number};
+pub(crate) use event::{Held, More, Number};
 pub use meter::{TIMED, affords, spend};
-pub use session::{Seen, Session, Span, Track};
+pub use seen::{Seen, Span, Track, Work};
+pub use session::Session;
 pub(crate) use told::{Told, once};
 
 /// The name of the evaluation of a plan.
@@ -143,7 +146,7 @@ pub struct Asked(bool);
 ///     let _span = span(Kind::Plan, "on behalf of a line");
 /// }
 /// let seen = session.end();
-/// let span = seen.spans.iter().find(|span| span.name.as_str() == "on behalf of a line").unwrap();
+/// let span = seen.spans().find(|span| span.name == "on behalf of a line").unwrap();
 /// assert_eq!(span.place, Some(here));
 /// ```
 #[inline]

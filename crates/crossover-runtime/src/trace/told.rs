@@ -1,8 +1,11 @@
 //! Kernels by number: what is known about a kernel before it runs is told to sessions once, so that each of its runs is a few numbers.
 
-use std::sync::{
-    Arc, OnceLock,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    ops::Range,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use parking_lot::Mutex;
@@ -39,11 +42,11 @@ impl List {
         drop(old);
     }
 
-    /// A kernel, and those that were told with it and come after.
-    pub(super) fn from(&self, number: Number) -> Option<&[Described]> {
-        let at = self.lists.partition_point(|(first, _)| *first <= number).checked_sub(1)?;
-        let (first, list) = &self.lists[at];
-        list.get((number - first) as usize..).filter(|rest| !rest.is_empty())
+    /// The kernels told so far, to be found by their numbers.
+    pub(super) fn numbered(self) -> Numbered {
+        let lists = self.lists.iter().zip(0u32..);
+        let places = lists.flat_map(|((_, list), at)| (0..list.len() as u32).map(move |within| (at, within)));
+        Numbered { places: places.collect(), lists: self.lists }
     }
 
     fn add(&mut self, kernels: Arc<[Described]>) -> Option<Number> {
@@ -54,6 +57,35 @@ impl List {
         self.count += kernels.len();
         self.lists.push((first, kernels));
         Some(first)
+    }
+}
+
+/// Kernels by their numbers, as far as they were told at a moment.
+#[derive(Default)]
+pub(super) struct Numbered {
+    /// For each number the list, and the place there.
+    places: Vec<(u32, u32)>,
+    lists: Vec<(Number, Arc<[Described]>)>,
+}
+
+impl Numbered {
+    /// How many there are; numbers are below.
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// A kernel.
+    #[inline]
+    pub(super) fn get(&self, number: Number) -> Option<&Described> {
+        let &(list, within) = self.places.get(number as usize)?;
+        self.lists[list as usize].1.get(within as usize)
+    }
+
+    /// The numbers of a kernel and of those that were told with it and come after.
+    pub(super) fn told_with(&self, number: Number) -> Option<Range<Number>> {
+        let &(list, _) = self.places.get(number as usize)?;
+        let (first, list) = &self.lists[list as usize];
+        Some(number..first + list.len() as Number)
     }
 }
 
@@ -120,9 +152,11 @@ mod tests {
         let three = ["a", "b", "c"].map(described);
         assert_eq!(list.add(Arc::new(three)), Some(0));
         assert_eq!(list.add(Arc::new([described("d")])), Some(3));
+        let list = list.numbered();
         let names = |number| -> Option<Vec<&str>> {
-            Some(list.from(number)?.iter().map(|kernel| &*kernel.name).collect())
+            list.told_with(number)?.map(|number| list.get(number).map(|kernel| &*kernel.name)).collect()
         };
+        assert_eq!((list.len(), list.get(1).map(|kernel| &*kernel.name)), (4, Some("b")));
         assert_eq!(names(0), Some(vec!["a", "b", "c"]));
         assert_eq!((names(2), names(3)), (Some(vec!["c"]), Some(vec!["d"])));
         assert_eq!(names(4), None);
@@ -134,11 +168,5 @@ mod tests {
         assert!(list.add(Arc::new(["a", "b"].map(described))).is_none());
         assert!(list.add(Arc::new([described("a")])).is_some());
         assert!(list.add(Arc::new([described("a")])).is_none());
-    }
-
-    #[test]
-    fn parts_share_what_a_kernel_does() {
-        let work = described("a").work(crate::Device(1), Default::default(), 4);
-        assert_eq!((work.read, work.written, work.flops), (2, 1, 0));
     }
 }

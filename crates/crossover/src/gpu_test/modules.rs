@@ -88,13 +88,13 @@ fn laid_out(setup: &Setup, name: &str, make: &mut dyn FnMut() -> Result<()>) -> 
     gpu.synchronise()?;
     let seen = session.end();
     println!("   {name}, recorded: {:.0} us", seen.wall as f64 / 1e3);
-    for span in seen.spans.iter().take(LINES) {
+    for span in seen.spans().take(LINES) {
         let track = match &seen.tracks[span.track] {
             Track::Thread(name) => name.clone(),
             Track::Queue(queue) => format!("queue {}", queue.purpose),
         };
         let (start, took) = (span.start as f64 / 1e3, span.duration as f64 / 1e3);
-        println!("   {start:>8.1} {took:>8.1}  {track:<16} {} ({} bytes)", span.name.as_str(), span.bytes);
+        println!("   {start:>8.1} {took:>8.1}  {track:<16} {} ({} bytes)", span.name, span.bytes);
     }
     Ok(())
 }
