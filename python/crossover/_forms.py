@@ -433,13 +433,6 @@ class _Numpy:
             raise lacking(f"mean in {dtype}")
         return _n.mean(a, axis=axis, dtype=dtype, keepdims=keepdims)
 
-    @staticmethod
-    def average(a, axis=None, weights=None):
-        """The mean, or with weights, which may not cancel out, the weighted one."""
-        if weights is not None and not _n.all(_n.sum(_n.asarray(weights), axis=-1) != 0):
-            raise lacking("weights that sum to zero")
-        return sys.modules["crossover"].average(a, axis, weights)
-
 
 @functools.lru_cache(None)
 def form(module):

@@ -194,6 +194,9 @@ class _Flags:
     def __getitem__(self, key):
         return True if key in ("WRITEABLE", "W") else self._flags[key]
 
+    def __repr__(self):
+        return repr(self._flags).replace("WRITEABLE : False", "WRITEABLE : True")
+
 
 def _view(self, dtype=None):
     """Another array of the same memory; of another dtype, a copy of its bits.

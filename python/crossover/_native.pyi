@@ -3,6 +3,7 @@
 import builtins
 from typing import Any, final
 
+
 def __getattr__(name: str) -> Any: ...
 
 @final

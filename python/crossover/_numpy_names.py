@@ -148,11 +148,17 @@ def average(a, axis=None, weights=None):
     weights = _n.asarray(weights)
     if weights.shape != a.shape and axis is None:
         raise TypeError(f"weights of shape {weights.shape} for an array of shape {a.shape}: say along which axis they are")
-    if weights.ndim == 1 and a.ndim > 1:
-        shape = [1] * a.ndim
-        shape[axis] = weights.shape[0]
-        weights = _n.reshape(weights, tuple(shape))
-    return _n.sum(a * weights, axis=axis) / _n.sum(_n.broadcast_to(weights, a.shape), axis=axis)
+    if weights.shape != a.shape:
+        axes = [one % a.ndim for one in (axis if isinstance(axis, tuple) else (_index(axis),))]
+        along = tuple(a.shape[one] for one in axes)
+        if weights.shape != along:
+            raise ValueError(f"weights of shape {weights.shape} for axes of lengths {along}: give one for each entry along them")
+        weights = _n.permute_dims(weights, tuple(sorted(range(len(axes)), key=axes.__getitem__)))
+        weights = _n.reshape(weights, tuple(n if one in axes else 1 for one, n in enumerate(a.shape)))
+    total = _n.sum(_n.broadcast_to(weights, a.shape), axis=axis)
+    if _n.any(total == 0):
+        raise ZeroDivisionError(f"weights of shape {weights.shape} sum to zero: there is no average")
+    return _n.sum(a * weights, axis=axis) / total
 
 
 def ptp(a, axis=None):

@@ -20,7 +20,7 @@ from .exceptions import LinAlgError
 
 # Names that are better left to NumPy: they are no functions of arrays.
 _PLAIN = {
-    "errstate", "seterr", "geterr", "set_printoptions", "get_printoptions", "printoptions", "testing", "dtype", "generic", "number",
+    "errstate", "seterr", "geterr", "set_printoptions", "get_printoptions", "printoptions", "dtype", "generic", "number",
     "integer", "floating", "inexact", "complexfloating", "signedinteger", "unsignedinteger", "bool", "exceptions", "lib", "version",
     "__version__", "ufunc", "nditer", "ndindex", "ndenumerate", "s_", "index_exp", "ix_", "iterable", "savez", "savez_compressed", "save",
     "savetxt", "broadcast_shapes", "typing", "ma", "polynomial", "char", "rec", "matrix", "poly1d",
@@ -65,7 +65,7 @@ def _with_methods(call, theirs):
         return call
     for name in ("reduce", "accumulate", "reduceat", "outer", "at"):
         setattr(call, name, _method(getattr(theirs, name)))
-    for name in ("nin", "nout", "nargs", "identity", "types"):
+    for name in ("nin", "nout", "nargs", "ntypes", "identity", "signature", "types", "resolve_dtypes"):
         setattr(call, name, getattr(theirs, name))
     return call
 
@@ -119,14 +119,21 @@ def redirected(module):
         ours = _counterpart(name)
         if ours is None:
             return None
-        _MODULES[name] = Redirected(module, ours, _PLAIN if name == "numpy" else ())
+        _MODULES[name] = Redirected(module, ours, _plain(module))
     return _MODULES[name]
+
+
+def _plain(module):
+    """The names that stay theirs."""
+    if module is np.testing:
+        return [name for name in dir(module) if f"numpy.testing.{name}" not in STAND_INS]
+    return _PLAIN if module is np else ()
 
 
 def _counterpart(name):
     found = form(name)
     # Everything of SciPy's that we lack runs there, counted.
-    return types.SimpleNamespace() if found is None and name.partition(".")[0] == "scipy" else found
+    return types.SimpleNamespace() if found is None and (name == "numpy.testing" or name.partition(".")[0] == "scipy") else found
 
 
 def redirecting_import(original):

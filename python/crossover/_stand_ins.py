@@ -3,6 +3,7 @@
 Each is NumPy's own, told to its users with our arrays in the results, and counted in `crossover.fallbacks()`.
 """
 
+import functools
 import sys
 
 import numpy as np
@@ -118,9 +119,19 @@ def _draws(theirs):
     return _standing(theirs, *others)(theirs.__name__, (theirs,), body)
 
 
+def _compared(theirs):
+    """A comparison of arrays that asks what is no array of NumPy's whether it is equal, as if it were a number."""
+
+    @functools.wraps(theirs)
+    def compare(*args, **kwargs):
+        return theirs(*to_numpy(args), **to_numpy(kwargs))
+
+    return compare
+
+
 # By full name, functions that make what stands for NumPy's from it.
 STAND_INS = {
     "numpy.r_": _indexed("r_"), "numpy.c_": _indexed("c_"), "numpy.mgrid": _indexed("mgrid"), "numpy.ogrid": _indexed("ogrid"),
     "numpy.load": _load, "numpy.vectorize": lambda theirs: _Vectorize, "numpy.memmap": _memmap, "numpy.random.RandomState": _draws,
-    "numpy.random.Generator": _draws,
+    "numpy.random.Generator": _draws, "numpy.testing.assert_equal": _compared, "numpy.testing.assert_almost_equal": _compared,
 }

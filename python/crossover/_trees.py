@@ -11,7 +11,9 @@ def mapped(value, leaf):
     if type(value) in (list, tuple):
         return type(value)([mapped(item, leaf) for item in value])
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(mapped(item, leaf) for item in value))
+        items = [mapped(item, leaf) for item in value]
+        # Some have more in them than their fields, and are not made from these alone.
+        return value if all(new is old for new, old in zip(items, value)) else type(value)(*items)
     if type(value) is dict:
         return {key: mapped(item, leaf) for key, item in value.items()}
     return leaf(value)

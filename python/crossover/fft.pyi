@@ -1,7 +1,8 @@
 """Written by python/tools/stubs.py."""
 
-from typing import Any
+from typing import SupportsIndex
 
+from . import _typing as _t
 from . import Array
 
 __all__ = [
@@ -9,56 +10,56 @@ __all__ = [
     "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]
 
-def fft(x: Any, /, *, n: Any = ..., axis: Any = ..., norm: Any = ...) -> Array:
+def fft(x: _t.ArrayLike, /, *, n: SupportsIndex | None = None, axis: SupportsIndex = -1, norm: _t.FftNorm = 'backward') -> Array:
     """Transform along one axis."""
 
-def fft2(x: Any, /, *, s: Any = ..., axes: Any = ..., norm: Any = ...) -> Array:
+def fft2(x: _t.ArrayLike, /, *, s: _t.Shape | None = None, axes: _t.Axes = (-2, -1), norm: _t.FftNorm = 'backward') -> Array:
     """Transform over two axes."""
 
-def fftfreq(n: Any, /, *, d: Any = ..., dtype: Any = ..., device: Any = ...) -> Array:
+def fftfreq(n: SupportsIndex, /, *, d: float = 1.0, dtype: _t.DTypeLike | None = None, device: _t.DeviceLike | None = None) -> Array:
     """Frequencies of the values of `fft` of n points at distance d."""
 
-def fftn(x: Any, /, *, s: Any = ..., axes: Any = ..., norm: Any = ...) -> Array:
+def fftn(x: _t.ArrayLike, /, *, s: _t.Shape | None = None, axes: _t.Axes | None = None, norm: _t.FftNorm = 'backward') -> Array:
     """Transform over several axes, all by default."""
 
-def fftshift(x: Any, /, *, axes: Any = ...) -> Array:
+def fftshift(x: _t.ArrayLike, /, *, axes: _t.Axes | None = None) -> Array:
     """Zero frequency to the middle, along axes or all."""
 
-def hfft(x: Any, /, *, n: Any = ..., axis: Any = ..., norm: Any = ...) -> Array:
+def hfft(x: _t.ArrayLike, /, *, n: SupportsIndex | None = None, axis: SupportsIndex = -1, norm: _t.FftNorm = 'backward') -> Array:
     """Transform of a signal that is its own mirrored conjugate, of which half is given."""
 
-def ifft(x: Any, /, *, n: Any = ..., axis: Any = ..., norm: Any = ...) -> Array:
+def ifft(x: _t.ArrayLike, /, *, n: SupportsIndex | None = None, axis: SupportsIndex = -1, norm: _t.FftNorm = 'backward') -> Array:
     """Inverse of `fft`."""
 
-def ifft2(x: Any, /, *, s: Any = ..., axes: Any = ..., norm: Any = ...) -> Array:
+def ifft2(x: _t.ArrayLike, /, *, s: _t.Shape | None = None, axes: _t.Axes = (-2, -1), norm: _t.FftNorm = 'backward') -> Array:
     """Inverse of `fft2`."""
 
-def ifftn(x: Any, /, *, s: Any = ..., axes: Any = ..., norm: Any = ...) -> Array:
+def ifftn(x: _t.ArrayLike, /, *, s: _t.Shape | None = None, axes: _t.Axes | None = None, norm: _t.FftNorm = 'backward') -> Array:
     """Inverse of `fftn`."""
 
-def ifftshift(x: Any, /, *, axes: Any = ...) -> Array:
+def ifftshift(x: _t.ArrayLike, /, *, axes: _t.Axes | None = None) -> Array:
     """Undoes `fftshift`."""
 
-def ihfft(x: Any, /, *, n: Any = ..., axis: Any = ..., norm: Any = ...) -> Array:
+def ihfft(x: _t.ArrayLike, /, *, n: SupportsIndex | None = None, axis: SupportsIndex = -1, norm: _t.FftNorm = 'backward') -> Array:
     """Inverse of `hfft`."""
 
-def irfft(x: Any, /, *, n: Any = ..., axis: Any = ..., norm: Any = ...) -> Array:
+def irfft(x: _t.ArrayLike, /, *, n: SupportsIndex | None = None, axis: SupportsIndex = -1, norm: _t.FftNorm = 'backward') -> Array:
     """Inverse of `rfft`."""
 
-def irfft2(x: Any, /, *, s: Any = ..., axes: Any = ..., norm: Any = ...) -> Array:
+def irfft2(x: _t.ArrayLike, /, *, s: _t.Shape | None = None, axes: _t.Axes = (-2, -1), norm: _t.FftNorm = 'backward') -> Array:
     """Inverse of `rfft2`."""
 
-def irfftn(x: Any, /, *, s: Any = ..., axes: Any = ..., norm: Any = ...) -> Array:
+def irfftn(x: _t.ArrayLike, /, *, s: _t.Shape | None = None, axes: _t.Axes | None = None, norm: _t.FftNorm = 'backward') -> Array:
     """Inverse of `rfftn`."""
 
-def rfft(x: Any, /, *, n: Any = ..., axis: Any = ..., norm: Any = ...) -> Array:
+def rfft(x: _t.ArrayLike, /, *, n: SupportsIndex | None = None, axis: SupportsIndex = -1, norm: _t.FftNorm = 'backward') -> Array:
     """The first half of the transform of real numbers."""
 
-def rfft2(x: Any, /, *, s: Any = ..., axes: Any = ..., norm: Any = ...) -> Array:
+def rfft2(x: _t.ArrayLike, /, *, s: _t.Shape | None = None, axes: _t.Axes = (-2, -1), norm: _t.FftNorm = 'backward') -> Array:
     """Real transform over two axes."""
 
-def rfftfreq(n: Any, /, *, d: Any = ..., dtype: Any = ..., device: Any = ...) -> Array:
+def rfftfreq(n: SupportsIndex, /, *, d: float = 1.0, dtype: _t.DTypeLike | None = None, device: _t.DeviceLike | None = None) -> Array:
     """Frequencies of the values of `rfft` of n points at distance d."""
 
-def rfftn(x: Any, /, *, s: Any = ..., axes: Any = ..., norm: Any = ...) -> Array:
+def rfftn(x: _t.ArrayLike, /, *, s: _t.Shape | None = None, axes: _t.Axes | None = None, norm: _t.FftNorm = 'backward') -> Array:
     """Real transform over the last of several axes, complex ones over the others."""

@@ -1,7 +1,9 @@
 """Written by python/tools/stubs.py."""
 
-from typing import Any, NamedTuple
+import builtins
+from typing import Literal, NamedTuple, SupportsIndex
 
+from . import _typing as _t
 from . import Array
 from .exceptions import LinAlgError as LinAlgError
 from . import matmul as matmul
@@ -36,74 +38,74 @@ class SVDResult(NamedTuple):
     S: Array
     Vh: Array
 
-def cholesky(x: Any, /, *, upper: Any = ...) -> Array:
+def cholesky(x: _t.ArrayLike, /, *, upper: builtins.bool = False) -> Array:
     """The lower triangular L with A = L·Lᴴ, or the upper U with A = Uᴴ·U."""
 
-def cond(x: Any, p: Any = ...) -> Array:
+def cond(x: _t.ArrayLike, p: _t.MatrixOrder | None = None) -> Array:
     """Condition number: the largest singular value over the smallest."""
 
-def cross(x1: Any, x2: Any, /, *, axis: Any = ...) -> Array:
+def cross(x1: _t.ArrayLike, x2: _t.ArrayLike, /, *, axis: SupportsIndex = -1) -> Array:
     """Cross product of vectors of three elements along an axis."""
 
-def det(x: Any, /) -> Array:
+def det(x: _t.ArrayLike, /) -> Array:
     """The determinant."""
 
-def diagonal(x: Any, /, *, offset: Any = ...) -> Array:
+def diagonal(x: _t.ArrayLike, /, *, offset: SupportsIndex = 0) -> Array:
     """The diagonal of the last two axes."""
 
-def eig(x: Any, /) -> EigResult:
+def eig(x: _t.ArrayLike, /) -> EigResult:
     """Eigenvalues and eigenvectors of any square matrix, complex."""
 
-def eigh(x: Any, /) -> EighResult:
+def eigh(x: _t.ArrayLike, /) -> EighResult:
     """Ascending eigenvalues and eigenvectors of a self-adjoint matrix."""
 
-def eigvals(x: Any, /) -> Array:
+def eigvals(x: _t.ArrayLike, /) -> Array:
     """Eigenvalues of any square matrix, complex."""
 
-def eigvalsh(x: Any, /) -> Array:
+def eigvalsh(x: _t.ArrayLike, /) -> Array:
     """Ascending eigenvalues of a self-adjoint matrix."""
 
-def inv(x: Any, /) -> Array:
+def inv(x: _t.ArrayLike, /) -> Array:
     """The inverse."""
 
-def lstsq(a: Any, b: Any, rcond: Any = ...) -> tuple[Array, Array, Array, Array]:
+def lstsq(a: _t.ArrayLike, b: _t.ArrayLike, rcond: float | None = None) -> tuple[Array, Array, Array, Array]:
     """Least squares: solution, residuals, rank and singular values."""
 
-def matrix_norm(x: Any, /, *, keepdims: Any = ..., ord: Any = ...) -> Array:
+def matrix_norm(x: _t.ArrayLike, /, *, keepdims: builtins.bool = False, ord: _t.MatrixOrder = 'fro') -> Array:
     """A norm of matrices: 'fro', 'nuc', 1, -1, 2, -2, inf or -inf."""
 
-def matrix_power(x: Any, n: Any, /) -> Array:
+def matrix_power(x: _t.ArrayLike, n: SupportsIndex, /) -> Array:
     """The product of a square matrix with itself, n times; negative powers invert first."""
 
-def matrix_rank(x: Any, /, *, rtol: Any = ...) -> Array:
+def matrix_rank(x: _t.ArrayLike, /, *, rtol: _t.ArrayLike | None = None) -> Array:
     """Number of singular values above `rtol` times the largest."""
 
-def norm(x: Any, ord: Any = ..., axis: Any = ..., keepdims: Any = ...) -> Array:
+def norm(x: _t.ArrayLike, ord: _t.MatrixOrder | None = None, axis: _t.Axes | None = None, keepdims: builtins.bool = False) -> Array:
     """NumPy's norm: of matrices where `axis` names two axes or `ord` asks for it, else of vectors."""
 
-def outer(x1: Any, x2: Any, /) -> Array:
+def outer(x1: _t.ArrayLike, x2: _t.ArrayLike, /) -> Array:
     """Products of all pairs of elements of two vectors."""
 
-def pinv(x: Any, /, *, rtol: Any = ...) -> Array:
+def pinv(x: _t.ArrayLike, /, *, rtol: _t.ArrayLike | None = None) -> Array:
     """Moore and Penrose's inverse."""
 
-def qr(x: Any, /, *, mode: Any = ...) -> QRResult:
+def qr(x: _t.ArrayLike, /, *, mode: Literal['reduced', 'complete'] = 'reduced') -> QRResult:
     """The orthogonal Q and upper triangular R with A = Q·R; mode 'reduced' or 'complete'."""
 
-def slogdet(x: Any, /) -> SlogdetResult:
+def slogdet(x: _t.ArrayLike, /) -> SlogdetResult:
     """Sign and logarithm of the magnitude of the determinant."""
 
-def solve(x1: Any, x2: Any, /) -> Array:
+def solve(x1: _t.ArrayLike, x2: _t.ArrayLike, /) -> Array:
     """X with A·X = B."""
 
-def svd(x: Any, /, *, full_matrices: Any = ...) -> SVDResult:
+def svd(x: _t.ArrayLike, /, *, full_matrices: builtins.bool = True) -> SVDResult:
     """U, the descending singular values S, and Vᴴ."""
 
-def svdvals(x: Any, /) -> Array:
+def svdvals(x: _t.ArrayLike, /) -> Array:
     """Descending singular values."""
 
-def trace(x: Any, /, *, offset: Any = ..., dtype: Any = ...) -> Array:
+def trace(x: _t.ArrayLike, /, *, offset: SupportsIndex = 0, dtype: _t.DTypeLike | None = None) -> Array:
     """Sum of the diagonal of the last two axes."""
 
-def vector_norm(x: Any, /, *, axis: Any = ..., keepdims: Any = ..., ord: Any = ...) -> Array:
+def vector_norm(x: _t.ArrayLike, /, *, axis: _t.Axes | None = None, keepdims: builtins.bool = False, ord: float = 2) -> Array:
     """Norm of vectors along axes, or of all elements."""

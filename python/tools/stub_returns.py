@@ -4,10 +4,16 @@
 RETURNS = {
     "allclose": "builtins.bool", "array_equal": "builtins.bool", "can_cast": "builtins.bool", "isdtype": "builtins.bool", "broadcast_arrays": "list[Array]", "meshgrid": "list[Array]",
     "nonzero": "tuple[Array, ...]", "unstack": "tuple[Array, ...]", "split": "list[Array]", "result_type": "dtype",
-    "fallbacks": "dict[tuple[str, str, int], int]", "get_runtime": "Runtime", "install": "None", "gpu": "Any", "gpu_kernel": "Any",
+    "fallbacks": "dict[tuple[str, str, int], int]", "get_runtime": "Runtime", "install": "None", "gpu_kernel": "Any",
     "histogram": "tuple[Array, Array]", "unique": "Any", "list_devices": "list[device]",
     "unique_all": "_UniqueAllResult", "unique_counts": "_UniqueCountsResult", "unique_inverse": "_UniqueInverseResult",
 }
+# Functions whose result depends on what they are given: all that follows the name, once for each case.
+OVERLOADS = {
+    "gpu": ["(function: _F, *, device: _t.DeviceLike | None = None) -> _F",
+            "(function: None = None, *, device: _t.DeviceLike | None = None) -> Callable[[_F], _F]"],
+}
+VARIABLES = "_F = TypeVar(\"_F\", bound=Callable[..., Any])\n\n"
 METHODS = {
     "explain": "str", "nonzero": "tuple[Array, ...]", "tolist": "Any", "item": "Any", "tobytes": "bytes", "fill": "None", "sort": "None", "numpy": "Any",
     "dump": "None", "dumps": "bytes", "partition": "None", "put": "None", "tofile": "None",

@@ -1,46 +1,74 @@
 """Writes the type stubs `python/crossover/*.pyi` from the package itself: `python python/tools/stubs.py`, or `--check` to compare.
 
 Each public module has a stub, but for those that say their types themselves (`INLINE`) and those of which one is written by hand (`BY_HAND`).
-What functions return is in `stub_returns.py`. That the stubs agree with the package is tested by `mypy.stubtest`, see `python/tests/test_types.py`.
+What functions take is in `stub_parameters.py`, what they return in `stub_returns.py`. That the stubs agree with the package is tested by `mypy.stubtest`, see `python/tests/test_types.py`.
 """
 
 import inspect
 import pathlib
+import re
 import sys
 import textwrap
 import types
 
 import crossover as xo
+import stub_parameters as parameters
 import stub_returns as known
 
 FOLDER = pathlib.Path(__file__).parent.parent / "crossover"
 SAYS = "\"\"\"Written by python/tools/stubs.py.\"\"\"\n\n"
-HEAD = SAYS + "import builtins\nfrom typing import Any, Iterator, final\n\nfrom typing_extensions import Self\n\n"
-PLAIN = SAYS + "from typing import Any, final\n\nfrom typing_extensions import Self\n\nfrom . import Array\n\n"
+# What the stubs of modules with dtypes import.
+DTYPED = "from . import Array, dtype as _dtype"
+# What stubs use of `typing`.
+TYPING = ["Any", "Callable", "Iterator", "Literal", "Mapping", "NamedTuple", "Sequence", "SupportsIndex", "TypeVar", "final", "overload"]
 
 INLINE = {"batch", "exceptions", "par"}
 # With overloads.
 BY_HAND = {"nn"}
 
 
-def signature(function, method=False):
-    """The arguments as text, without their types."""
+class Text:
+    """Text in a signature: a type, or a default."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def __repr__(self):
+        return self.text
+
+
+def default(value):
+    """How a default is shown: as it is, if it is a constant that can be read."""
+    plain = value if isinstance(value, tuple) else (value,)
+    return Text(repr(value) if all(one is None or type(one) in (bool, int, float, str) and one == one for one in plain) else "...")
+
+
+def signature(function, where, method=False):
+    """The arguments as text."""
     try:
         found = inspect.signature(function)
     except (TypeError, ValueError):
         return "(self, *args: Any, **kwargs: Any)" if method else "(*args: Any, **kwargs: Any)"
     parts = []
     for one in found.parameters.values():
-        default = inspect.Parameter.empty if one.default is inspect.Parameter.empty else ...
-        kind = Any if one.name != "self" else inspect.Parameter.empty
-        parts.append(one.replace(annotation=kind, default=default))
-    text = str(found.replace(parameters=parts, return_annotation=inspect.Signature.empty))
-    text = text.replace("<class '__main__.Any'>", "Any").replace("__main__.Any", "Any")
-    return text.replace("Ellipsis", "...")
+        if one.name == "self":
+            parts.append(one)
+            continue
+        kind = parameters.of(where, one.name)
+        needed = one.default is inspect.Parameter.empty
+        may_be_none = not needed and one.default is None and not kind.endswith(("Any", "| None"))
+        parts.append(one.replace(annotation=Text(f"{kind} | None" if may_be_none else kind), default=one.default if needed else default(one.default)))
+    return str(found.replace(parameters=parts, return_annotation=inspect.Signature.empty))
 
 
-class Any:  # noqa: N801 - only its name is written
-    """Stands for `typing.Any` in signatures."""
+def head(body, *lines):
+    """What stands above a stub: the imports that it needs, and these."""
+    text = SAYS + ("import builtins\n" if "builtins." in body else "") + ("import os\n" if "os." in body else "")
+    words = [word for word in TYPING if re.search(rf"\b{word}\b", body)]
+    text += f"from typing import {', '.join(words)}\n" if words else ""
+    text += "\nfrom typing_extensions import Self\n" if "-> Self" in body else ""
+    lines = ["from . import _typing as _t", *lines] if "_t." in body else lines
+    return text + "".join(f"\n{line}" for line in lines) + "\n"
 
 
 def summary(thing):
@@ -48,16 +76,16 @@ def summary(thing):
     return (inspect.getdoc(thing) or "").split("\n")[0].replace('"""', "'''")
 
 
-def function(name, thing, indent="", method=False, returns="Array"):
-    """The stub of a function."""
-    return f'{indent}def {name}{signature(thing, method)} -> {returns}:\n{indent}    """{summary(thing)}"""\n'
+def function(name, thing, where="", indent="", method=False, returns="Array"):
+    """The stub of a function; `where` is its class or module, with a dot behind."""
+    return f'{indent}def {name}{signature(thing, where + name, method)} -> {returns}:\n{indent}    """{summary(thing)}"""\n'
 
 
 def attribute(name, thing, kind):
     """The stub of a property."""
     text = f'    @property\n    def {name}(self) -> {kind}:\n        """{summary(thing)}"""\n'
     if getattr(thing, "fset", None) is not None:
-        text += f"    @{name}.setter\n    def {name}(self, value: Any) -> None: ...\n"
+        text += f"    @{name}.setter\n    def {name}(self, value: _t.ArrayLike) -> None: ...\n"
     return text
 
 
@@ -72,18 +100,18 @@ def array():
     members = [(name, found) for name, found in sorted(vars(xo.Array).items()) if not name.startswith("_")]
     for name, found in sorted(members, key=lambda member: not is_attribute(member[1])):
         kind = known.METHODS.get(name, "Array")
-        text += attribute(name, found, kind) if is_attribute(found) else function(name, getattr(xo.Array, name), "    ", True, kind)
+        text += attribute(name, found, kind) if is_attribute(found) else function(name, getattr(xo.Array, name), "Array.", "    ", True, kind)
     for name in known.ARITHMETIC:
         for prefix in ("", "r", "i"):
             more = ", modulo: None = ..." if name == "pow" and prefix != "i" else ""
             ignored = "  # type: ignore[misc]" if name == "pow" and prefix == "i" else ""
-            text += f"    def __{prefix}{name}__(self, other: Any{more}, /) -> Array: ...{ignored}\n"
+            text += f"    def __{prefix}{name}__(self, other: _t.ArrayLike{more}, /) -> Array: ...{ignored}\n"
     for prefix in ("", "r"):
-        text += f"    def __{prefix}divmod__(self, other: Any, /) -> tuple[Array, Array]: ...\n"
+        text += f"    def __{prefix}divmod__(self, other: _t.ArrayLike, /) -> tuple[Array, Array]: ...\n"
     for name in ("lt", "le", "gt", "ge"):
-        text += f"    def __{name}__(self, other: Any, /) -> Array: ...\n"
+        text += f"    def __{name}__(self, other: _t.ArrayLike, /) -> Array: ...\n"
     for name in ("eq", "ne"):
-        text += f"    def __{name}__(self, other: Any, /) -> Array: ...  # type: ignore[override]\n"
+        text += f"    def __{name}__(self, other: object, /) -> Array: ...  # type: ignore[override]\n"
     for name in ("neg", "pos", "abs", "invert"):
         text += f"    def __{name}__(self) -> Array: ...\n"
     for name, kind in known.SPECIAL.items():
@@ -91,16 +119,19 @@ def array():
         if is_attribute(found):
             text += f"    @property\n    def {name}(self) -> {kind}: ...\n"
             continue
-        text += f"    def {name}{signature(found, True)} -> {kind}: ...\n"
+        text += f"    def {name}{signature(found, f'Array.{name}', True)} -> {kind}: ...\n"
     return text + "\n"
 
 
-def native_class(name, thing, returns, special=(), fields=()):
-    """The stub of a class of which each method is known; `special` are methods with underscores, what follows `self`, and what they return."""
+def native_class(name, thing, returns, special=(), fields=(), where=""):
+    """The stub of a class of which each method is known; `special` are methods with underscores, what follows `self`, and what they return.
+
+    `where` is the module, with a dot behind.
+    """
     text = f'{final(thing)}class {name}:\n    """{summary(thing)}"""\n'
     fields = [*fields, *getattr(thing, "__dataclass_fields__", {})]
     text += "".join(f"    {field}: {returns[field]}\n" for field in fields)
-    text += constructor(thing)
+    text += constructor(thing, where + name)
     for member, found in sorted(vars(thing).items()):
         if member.startswith("_") or member in fields:
             continue
@@ -109,7 +140,7 @@ def native_class(name, thing, returns, special=(), fields=()):
             text += attribute(member, found, kind)
             continue
         static = isinstance(found, staticmethod)
-        text += ("    @staticmethod\n" if static else "") + function(member, getattr(thing, member), "    ", not static, kind)
+        text += ("    @staticmethod\n" if static else "") + function(member, getattr(thing, member), f"{where}{name}.", "    ", not static, kind)
     return text + "".join(f"    def {one}(self{more}) -> {kind}: ...\n" for one, more, kind in special if one in vars(thing)) + "\n"
 
 
@@ -118,9 +149,9 @@ def final(thing):
     return "" if thing.__flags__ & 1 << 10 else "@final\n"
 
 
-def constructor(thing):
+def constructor(thing, where):
     """The stub of a class's constructor, with its arguments where it tells them; none of a class that only the library makes."""
-    text = signature(thing)
+    text = signature(thing, where)
     is_native = isinstance(vars(thing).get("__new__"), types.BuiltinFunctionType)
     if not is_native and "__init__" not in vars(thing):
         return ""
@@ -139,7 +170,7 @@ CLASSES = {
     "Runtime": (known.RUNTIME, block("Runtime"), ()),
     "__array_namespace_info__": (known.INFO, (), ()),
     "device": (known.DEVICE, block("device"), ()),
-    "dtype": (known.DTYPE, [("__call__", ", value: Any, /", "Array")], ()),
+    "dtype": (known.DTYPE, [("__call__", ", value: _t.ArrayLike, /", "Array")], ()),
     "finfo": (known.FINFO, (), known.FINFO),
     "iinfo": (known.IINFO, (), known.IINFO),
     "profile": (known.PROFILE, known.RECORDING, ("name", "everything", "trace")),
@@ -155,9 +186,8 @@ FROM = {
 def package():
     """The stub of the package."""
     modules = [name for name in sorted(dir(xo)) if inspect.ismodule(getattr(xo, name))]
-    text, late = HEAD + "".join(f"from . import {name} as {name}\n" for name in modules), ""
-    for source, names in FROM.items():
-        text += f"from {source} import {', '.join(names)}\n"
+    imports, late = [f"from . import {name} as {name}" for name in modules], ""
+    imports += [f"from {source} import {', '.join(names)}" for source, names in FROM.items()]
     names = [name for name in sorted(set(dir(xo)) - {"Array", "annotations"}) if name not in modules]
     # What a module with types of its own has comes from there.
     homes = {}
@@ -166,9 +196,9 @@ def package():
         if home.rpartition(".")[2] in modules and home.startswith("crossover."):
             homes.setdefault(home.rpartition(".")[2], []).append(name)
     for home, owned in homes.items():
-        text += f"from .{home} import {', '.join(f'{name} as {name}' for name in owned)}\n"
+        imports.append(f"from .{home} import {', '.join(f'{name} as {name}' for name in owned)}")
         names = [name for name in names if name not in owned]
-    text += "\n" + array()
+    text = array()
     for name in names:
         thing = getattr(xo, name)
         if thing is xo.Array:
@@ -178,12 +208,15 @@ def package():
             text += native_class(name, thing, {"name": "str", "everything": "builtins.bool", "trace": "Any", **returns}, special, fields)
         elif isinstance(thing, xo.dtype):
             late += f"{name}: dtype\n"
+        elif name in known.OVERLOADS:
+            text += "\n".join(f"@overload\ndef {name}{one}: ..." for one in known.OVERLOADS[name]) + "\n\n"
         elif callable(thing):
             text += function(name, thing, returns=known.RETURNS.get(name, "Array")) + "\n"
         else:
             late += f"{name}: {'None' if thing is None else type(thing).__name__}\n"
     # Inside classes, the names of these are attributes.
-    return text + late + "_dtype = dtype\n_device = device\n"
+    text = known.VARIABLES + text + late + "_dtype = dtype\n_device = device\n"
+    return head(text, *imports) + "\n" + text
 
 
 def result(name, thing):
@@ -217,54 +250,56 @@ def plain(name):
             kinds = {"Generator": known.GENERATOR, "Key": known.KEY}.get(one, returns)
             if one == "ConfigBuilder":
                 kinds = {member: returns.get(member, one) for member in vars(thing)}
-            body += native_class(one, thing, {**kinds, "settings": "dict[str, Any]"}, more, fields)
+            body += native_class(one, thing, {**kinds, "settings": "dict[str, Any]"}, more, fields, f"{name}.")
         else:
-            body += function(one, thing, returns=returns.get(one, "Array")) + "\n"
+            body += function(one, thing, f"{name}.", returns=returns.get(one, "Array")) + "\n"
     whole = tuples + body
-    top = f"from typing import {', '.join(word for word, sign in (('Any', ''), ('NamedTuple', '(NamedTuple)'), ('final', '@final')) if sign in whole)}\n"
-    top += "\nfrom typing_extensions import Self\n" if "-> Self" in whole else ""
-    top += "".join(f"\nfrom . import {word}" for word in ("Array", "Runtime") if word in whole)
-    top += "\nfrom ._native import PressureWatch as _PressureWatch" if "_PressureWatch" in whole else ""
-    return SAYS + "\n".join([top.rstrip("\n"), *borrowed, ""]).rstrip("\n") + "\n\n" + whole
+    own = ", ".join(word for word in ("Array", "Runtime") if re.search(rf"\b{word}\b", whole))
+    lines = [f"from . import {own}"] if own else []
+    lines += ["from ._native import PressureWatch as _PressureWatch"] if "_PressureWatch" in whole else []
+    return head(whole, *lines, *borrowed) + "\n" + whole
 
 
 def hrr():
     """The stub of `crossover.hrr`."""
     common = ("__len__", "", "int"), ("__contains__", ", name: str, /", "bool")
-    text = PLAIN.replace("import Array", "import Array, dtype as _dtype")
+    text = ""
     for name, returns in known.HRR.items():
         found = ("__getitem__", ", name: str, /", "Any" if name == "State" else "Array")
         special = *common, found, ("__setitem__", ", name: str, value: Any, /", "None"), ("__delitem__", ", name: str, /", "None")
-        text += native_class(name, getattr(xo.hrr, name), returns, special)
-    text += function("report", xo.hrr.report, returns="dict[str, Any]")
-    return text + function("verify", xo.hrr.verify, returns="list[str]")
+        text += native_class(name, getattr(xo.hrr, name), returns, special, where="hrr.")
+    text += function("report", xo.hrr.report, "hrr.", returns="dict[str, Any]")
+    text += function("verify", xo.hrr.verify, "hrr.", returns="list[str]")
+    return head(text, DTYPED) + "\n" + text
 
 
 def embed():
     """The stub of `crossover.embed`."""
-    text = PLAIN.replace("import Array", "import Array, dtype as _dtype")
+    text = ""
     for name, returns in known.EMBED.items():
-        more = ", texts: list[str]" if name == "TextEmbedder" else ", tokens: Any, position: int = ..."
+        more = ", texts: Sequence[str]" if name == "TextEmbedder" else ", tokens: _t.ArrayLike, position: SupportsIndex = 0"
         kind = "tuple[Array, Array]" if name == "TextEmbedder" else "Array"
-        text += native_class(name, getattr(xo.embed, name), returns, [("__call__", more, kind), ("__len__", "", "int")])
-    return text + "".join(function(name, getattr(xo.embed, name)) for name in ("rotary", "sinusoid"))
+        text += native_class(name, getattr(xo.embed, name), returns, [("__call__", more, kind), ("__len__", "", "int")], where="embed.")
+    text += "".join(function(name, getattr(xo.embed, name), "embed.") for name in ("rotary", "sinusoid"))
+    return head(text, DTYPED) + "\n" + text
 
 
 def lattice():
     """The stub of `crossover.lattice`."""
-    text = PLAIN
+    text = ""
     for name, returns in known.LATTICE.items():
         special = ("__len__", "", "int"), ("__enter__", "", "Scratch"), ("__exit__", ", *why: Any", "None")
-        text += native_class(name, getattr(xo.lattice, name), returns, special)
-    text += function("cube", xo.lattice.cube, returns="Lattice")
-    return text + "".join(function(name, getattr(xo.lattice, name), returns=kind) for name, kind in known.LATTICE_FUNCTIONS.items())
+        text += native_class(name, getattr(xo.lattice, name), returns, special, where="lattice.")
+    functions = {"cube": "Lattice", **known.LATTICE_FUNCTIONS}
+    text += "".join(function(name, getattr(xo.lattice, name), "lattice.", returns=kind) for name, kind in functions.items())
+    return head(text, "from . import Array") + "\n" + text
 
 
 def native():
     """The stub of the native half, of which the package names little."""
-    text = SAYS + "import builtins\nfrom typing import Any, final\n\ndef __getattr__(name: str) -> Any: ...\n\n"
-    watch = xo._native.PressureWatch
-    return text + native_class("PressureWatch", watch, {"close": "None"}, block("PressureWatch")).rstrip() + "\n"
+    text = "def __getattr__(name: str) -> Any: ...\n\n"
+    text += native_class("PressureWatch", xo._native.PressureWatch, {"close": "None"}, block("PressureWatch"))
+    return head(text) + "\n" + text
 
 
 def stubs():

@@ -94,19 +94,26 @@ impl Array {
         Array::build([self, other], |b, [x, y]| compose::matmul(b, x, y))
     }
 
-    /// Inner product of vectors, product of matrices, and the product with a single value.
+    /// NumPy's product: of vectors, of matrices, with a single value. Of more axes the sum is over the last of this and the one
+    /// before the last of the other, and all the others are kept: those of this first.
     ///
     /// ```
     /// # use crossover_array::Array;
     /// let x = Array::from([1, 2, 3]);
     /// assert_eq!(x.dot(&x).item::<i32>()?, 14);
     /// assert_eq!(x.dot(&Array::scalar(2)).to_vec::<i32>()?, [2, 4, 6]);
+    /// let (a, b) = (Array::ones::<f32>([4, 2, 3]), Array::ones::<f32>([4, 3, 5]));
+    /// assert_eq!((a.dot(&b).shape().dims(), a.matmul(&b).shape().dims()), (&[4, 2, 4, 5][..], &[4, 2, 5][..]));
     /// # Ok::<(), crossover_array::Error>(())
     /// ```
     #[track_caller]
     pub fn dot(&self, other: &Array) -> Array {
         if self.ndim() == 0 || other.ndim() == 0 {
             return self.binary(MapOp::Multiply, other.into());
+        }
+        // Where one of them has no axes beside those of a matrix, it is the product of matrices.
+        if self.ndim() > 1 && other.ndim() > 2 {
+            return self.tensordot(other, -1, -2);
         }
         self.matmul(other)
     }

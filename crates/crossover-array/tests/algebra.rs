@@ -385,6 +385,31 @@ fn convolutions_agree_whichever_way_they_are_computed() -> Result<()> {
 }
 
 #[test]
+fn long_vectors_go_through_transforms_in_pieces() -> Result<()> {
+    let options = signal::Options::new;
+    let (x, k) = (normal(8, &[9000]), normal(9, &[37]));
+    let pieces = signal::convolve_with(&x, &k, options().method(Method::Fft)).explain()?;
+    assert!(pieces.contains("Call rfft"), "{pieces}");
+    for mode in [Mode::Full, Mode::Same, Mode::Valid] {
+        let direct = signal::convolve_with(&x, &k, options().mode(mode).method(Method::Direct));
+        let transformed = signal::convolve_with(&x, &k, options().mode(mode).method(Method::Fft));
+        assert!(close(&direct, &transformed, 1e-12)?, "{mode:?}");
+        let turned = signal::convolve_with(
+            &(x.astype(DType::C128) * Complex::new(0.0, 1.0)),
+            &k.astype(DType::C128),
+            options().mode(mode).method(Method::Fft),
+        );
+        assert!(close(&turned.imag(), &direct, 1e-12)?, "{mode:?}");
+    }
+    let whole = random::integers::<i64>(&Key::new(7), [9000], -128..=127).astype(DType::I8);
+    let few = whole.slice(s![..40]);
+    let direct = signal::convolve_with(&whole, &few, options().method(Method::Direct));
+    let rounded = signal::convolve_with(&whole, &few, options().method(Method::Fft));
+    assert_eq!(rounded.astype(DType::I64).to_vec::<i64>()?, direct.astype(DType::I64).to_vec::<i64>()?);
+    Ok(())
+}
+
+#[test]
 fn boundaries_are_what_padding_puts_around_the_array() -> Result<()> {
     let boundaries = [
         (Boundary::Fill, Padding::Constant(0.into())),

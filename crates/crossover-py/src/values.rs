@@ -4,7 +4,7 @@ use crossover::{Array, DType, Number, Operand};
 use pyo3::{
     exceptions::{PyOverflowError, PyTypeError},
     prelude::*,
-    types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyTuple},
+    types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyList, PySequence, PyString, PyTuple},
 };
 
 use crate::{
@@ -154,6 +154,12 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Arg {
         if object.hasattr("__dlpack__")? {
             return dlpack::import(&object, None).map(Arg::Array);
         }
+        // Ranges, deques, `array.array`.
+        if object.cast::<PySequence>().is_ok()
+            && let Some(array) = from_iterable(&object, None)?
+        {
+            return Ok(Arg::Array(array));
+        }
         Err(PyTypeError::new_err(format!(
             "expected an array, a number or a sequence of numbers, not {}",
             object.get_type().name()?
@@ -199,6 +205,10 @@ pub fn array_from(object: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<A
 /// Other sequences, such as `range` and objects of the buffer protocol.
 fn from_iterable(object: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Array>> {
     let py = object.py();
+    // Text, of which NumPy makes one element.
+    if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() {
+        return Ok(None);
+    }
     if let Ok(view) = py.import("builtins")?.getattr("memoryview")?.call1((object,)) {
         let format: String = view.getattr("format")?.extract()?;
         let shape: Vec<usize> = view.getattr("shape")?.extract()?;
@@ -214,7 +224,8 @@ fn from_iterable(object: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Op
     }
     if object.hasattr("__len__")?
         && object.hasattr("__getitem__")?
-        && !object.is_instance_of::<pyo3::types::PyString>()
+        // A mapping has keys, and no order that means something.
+        && !object.hasattr("keys")?
     {
         let list = py.import("builtins")?.getattr("list")?.call1((object,))?;
         return from_sequence(&list, dtype).map(Some);

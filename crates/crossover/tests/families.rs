@@ -132,14 +132,24 @@ fn transforms_stay_within_their_bound_and_do_not_depend_on_threads() {
     }
 }
 
+/// One executor for every vector width and 1, 2 and 7 threads.
+fn every_executor() -> Vec<(Executor, Simd, usize)> {
+    let threads = |simd| [1, 2, 7].map(|threads| (executor(threads, simd), simd, threads));
+    Simd::available().flat_map(threads).collect()
+}
+
+/// Compares the first output with the reference interpreter's, bit for bit.
+fn have_its_bits(executors: &[(Executor, Simd, usize)], graph: &Graph, inputs: &[Tensor], case: &str) {
+    let expected = &reference::evaluate(graph, inputs).unwrap()[0];
+    for (executor, simd, threads) in executors {
+        let got = run(executor, graph, inputs).unwrap();
+        assert!(got[0] == expected.bytes, "{case}, {simd}, {threads} threads: other bits\n{graph}");
+    }
+}
+
 #[test]
 fn convolutions_have_the_bits_of_the_reference_everywhere() {
-    let mut executors = Vec::new();
-    for simd in Simd::available() {
-        for threads in [1, 2, 7] {
-            executors.push((executor(threads, simd), simd, threads));
-        }
-    }
+    let executors = every_executor();
     let dtypes = [
         DType::F32,
         DType::F32,
@@ -171,11 +181,30 @@ fn convolutions_have_the_bits_of_the_reference_everywhere() {
         graph.output(y);
         let inputs =
             if seed % 4 == 0 { reference::random_inputs(&graph, seed) } else { random(&graph, seed) };
-        let expected = &reference::evaluate(&graph, &inputs).unwrap()[0];
-        for (executor, simd, threads) in &executors {
-            let got = run(executor, &graph, &inputs).unwrap();
-            assert!(got[0] == expected.bytes, "seed {seed}, {simd}, {threads} threads: other bits\n{graph}");
-        }
+        have_its_bits(&executors, &graph, &inputs, &format!("seed {seed}"));
+    }
+}
+
+#[test]
+fn convolutions_of_few_long_rows_have_them_too() {
+    let executors = every_executor();
+    let cases: [(DType, &[usize], &[usize], ConvolveMode, Boundary); 6] = [
+        (DType::F64, &[20_000], &[31], ConvolveMode::Full, Boundary::Fill),
+        (DType::F32, &[40_000], &[9], ConvolveMode::Same, Boundary::Wrap),
+        (DType::C64, &[17_000], &[12], ConvolveMode::Full, Boundary::Mirror),
+        (DType::I16, &[18_001], &[40], ConvolveMode::Valid, Boundary::Fill),
+        (DType::F64, &[100], &[9_000], ConvolveMode::Full, Boundary::Symm),
+        (DType::F32, &[3, 17_000], &[2, 5], ConvolveMode::Same, Boundary::Nearest),
+    ];
+    for (seed, (dtype, shape, kernel, mode, boundary)) in cases.into_iter().enumerate() {
+        let mut graph = Graph::new();
+        let dice = &mut Dice(seed as u64, 3);
+        let (x, k) = (strided(&mut graph, dice, dtype, shape), strided(&mut graph, dice, dtype, kernel));
+        let fill = graph.input(dtype, Shape::scalar()).unwrap();
+        let y = graph.push(Op::Convolve { mode, boundary }, &[x, k, fill]).unwrap();
+        graph.output(y);
+        let inputs = random(&graph, seed as u64);
+        have_its_bits(&executors, &graph, &inputs, &format!("{shape:?} with {kernel:?} of {dtype}"));
     }
 }
 

@@ -1,12 +1,12 @@
 //! `convolve` and `correlate` with SciPy's modes and boundaries, directly or through Fourier transforms.
 //!
 //! The direct way is exact in the sense of [`crate::ops::convolve`]. Through transforms, an element of the result is off by
-//! at most 16·ε·log2(n)·‖x‖·‖k‖, with n the points of a transform. Integers go through transforms only where that is less
+//! at most 16·ε·log2(n)·‖x‖·‖k‖, with n the points of a transform ([`super::fourier`]). Integers go through transforms only where that is less
 //! than a half for any values of their dtype; then they are rounded and wrap, and are those of the direct way.
 
 use super::{
-    Build, binary, cast,
-    fft::{FftNorm, fftn, irfftn, part, resized, rfftn},
+    Build, cast,
+    fourier::{fft_pays, quick_length, transformed},
     number, unary, widened,
 };
 use crate::{
@@ -117,36 +117,6 @@ fn flipped<B: Build>(b: &mut B, x: &B::Value) -> Result<B::Value> {
     if ty.dtype.is_complex() { unary(b, MapOp::Conj, &turned) } else { Ok(turned) }
 }
 
-/// Whether Fourier transforms are expected to be faster than sums of products.
-///
-/// A transform of m points takes about 2.5·m·log2(m) multiply-adds for real numbers, three of them are needed, and each
-/// is taken to cost ten times as much as one of the direct kernel, which keeps its sums in registers. An estimate: no
-/// device has been asked.
-pub fn fft_pays(n: &Shape, k: &Shape, mode: ConvolveMode, complex: bool) -> bool {
-    let result: f64 = n.iter().zip(k.iter()).map(|(&n, &k)| mode.extent(n, k).0 as f64).product();
-    let points: f64 = n.iter().zip(k.iter()).map(|(&n, &k)| quick_length(n + k - 1) as f64).product();
-    let direct = result * k.size() as f64 * if complex { 4.0 } else { 1.0 };
-    let transforms = 3.0 * 2.5 * points * points.max(2.0).log2() * if complex { 2.0 } else { 1.0 };
-    // Small ones are not worth several kernels.
-    direct > 10.0 * transforms && direct > 1e6
-}
-
-/// The next length from `n` on whose only prime factors are 2, 3 and 5.
-pub fn quick_length(n: usize) -> usize {
-    let wanted = n.max(1) as u128;
-    let mut best = wanted.next_power_of_two();
-    let mut fives = 1;
-    while fives < best {
-        let mut odd = fives;
-        while odd < best {
-            best = best.min(odd * wanted.div_ceil(odd).next_power_of_two());
-            odd *= 3;
-        }
-        fives *= 5;
-    }
-    usize::try_from(best).unwrap_or(n)
-}
-
 /// Whether Fourier transforms in `f64` give the nearest integers whatever the elements are.
 fn rounds_right(dtype: DType, n: &Shape, k: &Shape) -> Result<()> {
     let bits = dtype.size() as i32 * 8 - i32::from(dtype.is_signed_int());
@@ -161,54 +131,4 @@ fn rounds_right(dtype: DType, n: &Shape, k: &Shape) -> Result<()> {
          integers; use the direct method, or convert to a smaller dtype or to f64"
     );
     Err(Error::Value { op: "convolve", what })
-}
-
-fn transformed<B: Build>(b: &mut B, x: &B::Value, kernel: &B::Value, mode: ConvolveMode) -> Result<B::Value> {
-    let (n, k) = (b.ty(x).shape, b.ty(kernel).shape);
-    if mode == ConvolveMode::Valid && n.iter().zip(k.iter()).any(|(n, k)| k > n) {
-        let why = "for mode valid no axis of the kernel is longer than the operand's";
-        return Err(Error::Shape { op: "convolve", left: n, right: k, why });
-    }
-    let lengths: Vec<usize> = n.iter().zip(k.iter()).map(|(&n, &k)| quick_length(n + k - 1)).collect();
-    let pairs: Vec<(usize, usize)> = lengths.iter().copied().enumerate().collect();
-    let axes: Vec<i64> = (0..n.rank() as i64).collect();
-    let (x, kernel) = (resized(b, "convolve", x, &pairs)?, resized(b, "convolve", kernel, &pairs)?);
-    let norm = FftNorm::Backward;
-    let mut value = if b.dtype(&x).is_complex() {
-        let (x, y) = (fftn(b, &x, &[], &axes, false, norm)?, fftn(b, &kernel, &[], &axes, false, norm)?);
-        let product = binary(b, MapOp::Multiply, &x, &y)?;
-        fftn(b, &product, &[], &axes, true, norm)?
-    } else {
-        let (x, y) = (rfftn(b, &x, &[], &axes, norm)?, rfftn(b, &kernel, &[], &axes, norm)?);
-        let product = binary(b, MapOp::Multiply, &x, &y)?;
-        irfftn(b, &product, &lengths, &axes, norm)?
-    };
-    for (axis, (&n, &k)) in n.iter().zip(k.iter()).enumerate() {
-        let (length, before) = mode.extent(n, k);
-        // The full result starts k - 1 before the operand.
-        value = part(b, &value, axis, k - 1 - before, length)?;
-    }
-    Ok(value)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quick_lengths_have_small_factors_and_are_found_at_once() {
-        let smooth = |mut m: usize| {
-            for p in [2, 3, 5] {
-                while m.is_multiple_of(p) {
-                    m /= p;
-                }
-            }
-            m == 1
-        };
-        for n in 0..5000 {
-            assert_eq!(quick_length(n), (n.max(1)..).find(|&m| smooth(m)).unwrap(), "{n}");
-        }
-        let far = quick_length((1 << 59) + 1);
-        assert!(far > 1 << 59 && far < (1 << 59) / 100 * 101 && smooth(far), "{far}");
-    }
 }

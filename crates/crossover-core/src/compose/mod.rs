@@ -17,6 +17,7 @@ mod diff;
 mod einsum;
 mod exponential;
 mod fft;
+mod fourier;
 mod histogram;
 mod integers;
 mod layer_norm;
@@ -48,12 +49,13 @@ pub use self::{
     bernoulli::bernoulli,
     choice::{categorical, choice},
     contract::{cross, diagonal, outer, tensordot, trace, vecdot},
-    convolve::{ConvolveMethod, convolve, correlate, fft_pays, quick_length},
+    convolve::{ConvolveMethod, convolve, correlate},
     custom::custom,
     diff::diff,
     einsum::einsum,
     exponential::exponential,
     fft::{FftNorm, fftfreq, fftn, fftshift, hfft, ihfft, irfftn, rfftfreq, rfftn},
+    fourier::{fft_pays, quick_length},
     histogram::{bincount, histogram},
     integers::integers,
     layer_norm::layer_norm,
