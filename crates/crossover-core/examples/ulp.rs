@@ -3,9 +3,10 @@
 //! `cargo run --release -p crossover-core --example ulp -- --all` compares all 2^32 arguments of each op with an
 //! `f64` reference on every core, prints the largest error and where it is, and fails if one exceeds what the op
 //! declares; for pow, which has 2^64, ten million pairs. `--op exp` takes one op, `--time` measures nanoseconds per element on one core, `--stride N` looks at
-//! every N-th argument only.
+//! every N-th argument only. `--json FILE` writes what was found, one line for each op.
 
 use std::{
+    io::IsTerminal,
     process::ExitCode,
     sync::atomic::{AtomicU64, Ordering},
     time::Instant,
@@ -208,7 +209,9 @@ fn worst(subject: &Subject, stride: u64) -> (f64, f32) {
                     }
                 }
             }
-            eprint!("\r{:<8} {:3}%  ", subject.info.name, (start + CHUNK).min(count) * 100 / count);
+            if std::io::stderr().is_terminal() {
+                eprint!("\r{:<8} {:3}%  ", subject.info.name, (start + CHUNK).min(count) * 100 / count);
+            }
         }
     };
     std::thread::scope(|scope| {
@@ -259,10 +262,16 @@ fn main() -> ExitCode {
     let all = arguments.iter().any(|a| a == "--all");
     let time = arguments.iter().any(|a| a == "--time");
     if !all && !time && only.is_none() {
-        eprintln!("usage: ulp (--all | --op NAME) [--stride N] [--time]");
+        eprintln!("usage: ulp (--all | --op NAME) [--stride N] [--time] [--json FILE]");
         return ExitCode::from(2);
     }
     let mut failed = false;
+    let mut records = Vec::new();
+    let mut record = |name: &str, arguments: u64, error: f64, declared: f64| {
+        let numbers =
+            format!("\"arguments\": {arguments}, \"max_ulp\": {error:.4}, \"declared\": {declared}");
+        records.push(format!("  {{\"op\": \"{name}\", {numbers}}}"));
+    };
     for subject in subjects().iter().filter(|s| only.is_none_or(|name| s.info.name == name)) {
         let name = subject.info.name;
         if time {
@@ -275,8 +284,10 @@ fn main() -> ExitCode {
         let (error, at) = worst(subject, stride);
         let verdict = if error <= subject.info.max_ulp { "ok" } else { "TOO LARGE" };
         failed |= error > subject.info.max_ulp;
+        record(name, (1u64 << 32).div_ceil(stride), error, subject.info.max_ulp);
+        let line = if std::io::stderr().is_terminal() { "\r" } else { "" };
         println!(
-            "\r{name:<8} max {error:.4} ulp at {at:e} (0x{:08x}), declared {}: {verdict} ({:.0} s)",
+            "{line}{name:<10} max {error:.4} ulp at {at:e} (0x{:08x}), declared {}: {verdict} ({:.0} s)",
             at.to_bits(),
             subject.info.max_ulp,
             start.elapsed().as_secs_f64()
@@ -286,12 +297,20 @@ fn main() -> ExitCode {
         let limit = <ops::pow::Pow as ops::Binary>::INFO.max_ulp;
         let (error, at) = worst_pow(10_000_000);
         failed |= error > limit;
+        record("pow", 10_000_000, error, limit);
         println!("pow      max {error:.4} ulp at {at:?} of 10^7 pairs, declared {limit}");
     }
     if time && only.is_none() {
         print_binary_times::<ops::pow::Pow>();
         print_binary_times::<ops::remainder::Remainder>();
         print_binary_times::<ops::floor_divide::FloorDivide>();
+    }
+    if let Some(file) = value("--json") {
+        let written = std::fs::write(file, format!("[\n{}\n]\n", records.join(",\n")));
+        if let Err(error) = written {
+            eprintln!("{file} could not be written: {error}");
+            return ExitCode::FAILURE;
+        }
     }
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }

@@ -1,6 +1,6 @@
 //! Functions and reductions of arrays against plain loops over `f64`, on views, empty arrays and every float dtype.
 
-use crossover::{Array, Complex, DType, MatrixNorm, Shape, bf16, f16, keepdims};
+use crossover::{Array, Complex, DType, MatrixNorm, Runtime, Shape, Simd, bf16, f16, keepdims};
 
 /// A stream of numbers between 0 and 1 that is the same in every run.
 struct Stream(u64);
@@ -66,6 +66,42 @@ fn functions_agree_with_the_host_in_every_float_dtype_and_through_views() {
                 let limit = w.abs().max(1e-4) * 2f64.powi(2 - digits + 1);
                 assert!((g - w).abs() <= limit, "{name} {dtype}: {g}, not {w}");
             }
+        }
+    }
+}
+
+#[test]
+fn exponentials_of_many_elements_have_their_bits_to_the_ends_of_their_range() {
+    let functions: [(&str, fn(&Array) -> Array); 12] = [
+        ("cosh", Array::cosh),
+        ("erfc", Array::erfc),
+        ("exp", Array::exp),
+        ("exp2", Array::exp2),
+        ("expm1", Array::expm1),
+        ("gelu", Array::gelu),
+        ("gelu_exact", Array::gelu_exact),
+        ("sigmoid", Array::sigmoid),
+        ("silu", Array::silu),
+        ("sinh", Array::sinh),
+        ("softplus", Array::softplus),
+        ("tanh", Array::tanh),
+    ];
+    // Arguments of every exponent, NaN among them, and those whose results are subnormal numbers or nearly infinite.
+    let n = 1u32 << 16;
+    let all = (0..n).map(|i| f32::from_bits(i * 65537));
+    let singles: Vec<f32> = all.chain((0..n).map(|i| i as f32 * 0.005 - 160.0)).collect();
+    let doubles: Vec<f64> = (0..n).map(|i| f64::from_bits(u64::from(i) * 0x1_0001_0001_0001)).collect();
+    let doubles: Vec<f64> =
+        doubles.into_iter().chain((0..n).map(|i| f64::from(i) * 0.035 - 1150.0)).collect();
+    let plain = Runtime::builder().threads(1).simd(Simd::Scalar).build().unwrap();
+    for (name, function) in functions {
+        let single = || function(&Array::from_slice(&singles, [singles.len()])).to_vec::<f32>().unwrap();
+        let double = || function(&Array::from_slice(&doubles, [doubles.len()])).to_vec::<f64>().unwrap();
+        for ((x, got), want) in singles.iter().zip(single()).zip(plain.scope(single)) {
+            assert_eq!(got.to_bits(), want.to_bits(), "{name} of {x:e}: {got:e}, not {want:e}");
+        }
+        for ((x, got), want) in doubles.iter().zip(double()).zip(plain.scope(double)) {
+            assert_eq!(got.to_bits(), want.to_bits(), "{name} of {x:e}: {got:e}, not {want:e}");
         }
     }
 }

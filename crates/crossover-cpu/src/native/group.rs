@@ -562,7 +562,10 @@ mod tests {
     }
 
     #[test]
-    fn one_instruction_is_worth_a_loop_only_if_its_result_goes_past_the_caches() {
+    fn one_instruction_is_worth_a_loop_if_its_result_goes_past_the_caches_or_powers_of_two_are_applied() {
+        assert!(
+            replaced(vec![apply(MapOp::Exp2, DType::F32, [10, 10], 12)], false, TileRows::None).is_some()
+        );
         let body = || vec![apply(MapOp::BitwiseXor, DType::U8, [10, 11], 12)];
         assert!(replaced(body(), false, TileRows::None).is_none());
         assert!(matches!(replaced(body(), true, TileRows::None).as_deref(), Some([Instr::Native { .. }])));
