@@ -48,7 +48,7 @@ class Array:
         """Data type of the elements."""
     @property
     def flags(self) -> Any:
-        """How an array lies in memory: NumPy's `flags`, by attribute or key. Arrays can be written."""
+        """How an array lies in memory: NumPy's `flags`, by attribute or key. Arrays can be written, and have memory of their own unless they are views."""
     @property
     def flat(self) -> Any:
         """All elements in row-major order, to be read and written one by one: NumPy's `flat`."""

@@ -242,6 +242,20 @@ class _Rebuilt:
         return made
 
 
+class _Called:
+    """A callable that is no Python function, such as a builtin: NumPy's is ours, another is called as it is."""
+
+    def __init__(self, function):
+        self.names, self._function = self, function
+
+    def begin(self):
+        ours = _counterpart_of(self._function)
+        return self._function if ours is None else ours
+
+    def hand_over(self, give):
+        """There are no names that it assigns to."""
+
+
 def _counterpart_of(value):
     """Our form of a module, or of a function that was imported by name (`from numpy import exp`); `None` if there is none."""
     if isinstance(value, types.ModuleType):
@@ -270,6 +284,8 @@ def gpu(function=None, *, device=None):
     """
     if function is None:
         return functools.partial(gpu, device=device)
+    if isinstance(function, types.MethodType):
+        return types.MethodType(gpu(function.__func__, device=device), function.__self__)
     place = None if device is None else _n.device(device)
     rebuilt = None
 
@@ -277,7 +293,7 @@ def gpu(function=None, *, device=None):
     def accelerated(*args, **kwargs):
         nonlocal rebuilt
         if rebuilt is None:
-            rebuilt = _Rebuilt(function)
+            rebuilt = _Rebuilt(function) if isinstance(function, types.FunctionType) else _Called(function)
         names = rebuilt.names
         call = _Call()
         try:

@@ -183,19 +183,24 @@ class _Flat:
 
 
 class _Flags:
-    """How an array lies in memory: NumPy's `flags`, by attribute or key. Arrays can be written."""
+    """How an array lies in memory: NumPy's `flags`, by attribute or key. Arrays can be written, and have memory of their own unless they are views."""
 
-    def __init__(self, flags):
-        self._flags = flags
+    def __init__(self, array):
+        self._flags = array.__array__().flags
+        self._here = {"writeable": True, "owndata": array.base is None}
 
     def __getattr__(self, name):
-        return True if name == "writeable" else getattr(self._flags, name)
+        return self._here[name] if name in self._here else getattr(self._flags, name)
 
     def __getitem__(self, key):
-        return True if key in ("WRITEABLE", "W") else self._flags[key]
+        name = {"W": "writeable", "O": "owndata"}.get(key, key.lower())
+        return self._here[name] if name in self._here else self._flags[key]
 
     def __repr__(self):
-        return repr(self._flags).replace("WRITEABLE : False", "WRITEABLE : True")
+        text = repr(self._flags)
+        for name, value in self._here.items():
+            text = text.replace(f"{name.upper()} : {not value}", f"{name.upper()} : {value}")
+        return text
 
 
 def _view(self, dtype=None):
@@ -238,7 +243,7 @@ def _attach_numpys(cls):
     cls.__round__ = _round
     cls.view = _view
     cls.flat = property(_Flat, _set_flat, doc=_Flat.__doc__)
-    cls.flags = property(lambda self: _Flags(self.__array__().flags), doc=_Flags.__doc__)
+    cls.flags = property(_Flags, doc=_Flags.__doc__)
     cls.strides = property(lambda self: self.__array__().strides, doc="Bytes from one element to the next along each axis.")
     cls.real = _part(cls, "real", lambda x, value: value + 1j * x.imag if x.dtype.kind == "c" else value)
     cls.imag = _part(cls, "imag", lambda x, value: x.real + 1j * _n.asarray(value))

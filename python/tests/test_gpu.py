@@ -1,5 +1,6 @@
 """Plain NumPy code, accelerated: the decorator, and whole scripts."""
 
+import functools
 import subprocess
 import sys
 
@@ -254,3 +255,25 @@ def test_scripts_run_unmodified_and_say_what_numpy_did(tmp_path):
     assert ran.stdout.splitlines()[0] == plain.stdout.splitlines()[0].replace("ndarray", "Array")
     assert ran.stdout.splitlines()[1:] == plain.stdout.splitlines()[1:]
     assert f"numpy.unwrap  {script}:7" in ran.stderr and "kernels" in ran.stderr
+
+
+def test_callables_that_are_no_functions_are_called():
+    class Scale:
+        def __init__(self, by):
+            self.by = by
+
+        def times(self, x):
+            import numpy as np
+
+            return np.multiply(x, self.by)
+
+        def __call__(self, x):
+            return x + self.by
+
+    x = np.arange(3.0)
+    assert xo.gpu(len)([1, 2]) == 2
+    np.testing.assert_array_equal(xo.gpu(np.exp2)(x), [1.0, 2.0, 4.0])
+    np.testing.assert_array_equal(xo.gpu(Scale(3.0).times)(x), [0.0, 3.0, 6.0])
+    np.testing.assert_array_equal(xo.gpu(Scale(3.0))(x), [3.0, 4.0, 5.0])
+    np.testing.assert_array_equal(xo.gpu(functools.partial(np.add, 1.0))(x), [1.0, 2.0, 3.0])
+    assert isinstance(xo.gpu(np.exp2)(x), np.ndarray)
