@@ -188,7 +188,8 @@ fn convolutions_have_the_bits_of_the_reference_everywhere() {
 #[test]
 fn convolutions_of_few_long_rows_have_them_too() {
     let executors = every_executor();
-    let cases: [(DType, &[usize], &[usize], ConvolveMode, Boundary); 6] = [
+    type Case = (DType, &'static [usize], &'static [usize], ConvolveMode, Boundary);
+    let cases: [Case; 6] = [
         (DType::F64, &[20_000], &[31], ConvolveMode::Full, Boundary::Fill),
         (DType::F32, &[40_000], &[9], ConvolveMode::Same, Boundary::Wrap),
         (DType::C64, &[17_000], &[12], ConvolveMode::Full, Boundary::Mirror),

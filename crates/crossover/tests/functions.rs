@@ -72,7 +72,8 @@ fn functions_agree_with_the_host_in_every_float_dtype_and_through_views() {
 
 #[test]
 fn exponentials_of_many_elements_have_their_bits_to_the_ends_of_their_range() {
-    let functions: [(&str, fn(&Array) -> Array); 12] = [
+    type Exponential = (&'static str, fn(&Array) -> Array);
+    let functions: [Exponential; 12] = [
         ("cosh", Array::cosh),
         ("erfc", Array::erfc),
         ("exp", Array::exp),
