@@ -10,7 +10,7 @@ use crate::{DTypeSet, lane::FloatLane};
 pub struct Exp2;
 
 impl Unary for Exp2 {
-    // Measured: f32 0.757 ulp over every 37th argument, f64 0.63 on 2000 points.
+    // Measured: f32 0.782 ulp over all arguments, f64 0.63 on 2000 points.
     const INFO: OpInfo = OpInfo::new("exp2", DTypeSet::FLOAT, "Two to the power of the operand.")
         .max_ulp(1.0)
         .cost(Cost::Function)
